@@ -1,0 +1,108 @@
+# taper: `make` builds ./taper, `make test` runs every test, `make help` lists the rest.
+
+FLAVOUR ?= release
+BUILD   := build/$(FLAVOUR)
+CC      := gcc
+PKGS    := openblas jansson libsodium libpcre2-8 libuv yaml-0.1 sqlite3
+VERSION := 0.1.0
+REVISION := $(shell git describe --always --dirty --exclude='*' 2>/dev/null || echo unknown)
+
+WARN   := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef
+OPT    := -O3 -fno-math-errno -fno-trapping-math
+CFLAGS_EXTRA ?=
+ifeq ($(FLAVOUR),asan)
+OPT := -O1 -fsanitize=address -fno-omit-frame-pointer
+endif
+ifeq ($(FLAVOUR),ubsan)
+OPT := -O1 -fsanitize=undefined -fno-sanitize-recover=all
+endif
+ifeq ($(FLAVOUR),tsan)
+OPT := -O1 -fsanitize=thread
+endif
+ifeq ($(FLAVOUR),clang)
+CC := clang-14
+endif
+
+CFLAGS   := -std=gnu11 -g $(OPT) $(WARN) -fopenmp -MMD -MP $(CFLAGS_EXTRA)
+CPPFLAGS := -I. -D_GNU_SOURCE $(shell pkg-config --cflags $(PKGS))
+LDLIBS   := $(shell pkg-config --libs $(PKGS)) -lm -ldl -pthread
+
+CORE    := $(wildcard core/*.c core/*/*.c)
+HARNESS := $(filter-out harness/main.c,$(wildcard harness/*.c harness/*/*.c))
+SUPPORT := $(wildcard tests/support/*.c)
+TESTS   := $(wildcard tests/test_*.c)
+BENCHES := $(wildcard tests/bench_*.c)
+HEADERS := $(wildcard core/*.h core/*/*.h harness/*.h harness/*/*.h)
+
+CORE_O    := $(CORE:%.c=$(BUILD)/%.o)
+HARNESS_O := $(HARNESS:%.c=$(BUILD)/%.o)
+SUPPORT_O := $(SUPPORT:%.c=$(BUILD)/%.o)
+TEST_BINS := $(TESTS:tests/%.c=$(BUILD)/tests/%)
+BENCH_BINS := $(BENCHES:tests/%.c=$(BUILD)/tests/%)
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+.PHONY: help all test tests bench asan ubsan tsan clang lint headers format compdb clean FORCE
+
+all: $(BUILD)/taper ## build the program (./taper)
+ifeq ($(FLAVOUR),release)
+	@ln -sfn $(BUILD)/taper taper
+endif
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+
+$(BUILD)/taper: $(BUILD)/harness/main.o $(BUILD)/libharness.a $(BUILD)/libcore.a
+	$(CC) $(CFLAGS) -rdynamic -o $@ $^ $(LDLIBS)
+
+$(BUILD)/libcore.a: $(CORE_O)
+	@rm -f $@
+	ar rcs $@ $^
+
+$(BUILD)/libharness.a: $(HARNESS_O)
+	@rm -f $@
+	ar rcs $@ $^
+
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+# The version is compiled into one file, rebuilt only when the revision changes.
+$(BUILD)/core/version.o: CPPFLAGS += -DTAPER_VERSION='"$(VERSION)"' -DTAPER_REVISION='"$(REVISION)"'
+$(BUILD)/core/version.o: $(BUILD)/revision
+$(BUILD)/revision: FORCE
+	@mkdir -p $(@D)
+	@echo '$(VERSION) $(REVISION)' | cmp -s - $@ || echo '$(VERSION) $(REVISION)' > $@
+
+$(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_O) $(BUILD)/libharness.a $(BUILD)/libcore.a
+	$(CC) $(CFLAGS) -rdynamic -o $@ $^ $(LDLIBS) -lcmocka
+
+tests: $(BUILD)/taper $(TEST_BINS)
+
+test: all tests ## build and run every test (T=name runs the matching ones)
+	@tests/run.sh $(BUILD) $(T)
+
+bench: all $(BENCH_BINS) ## measure speed (never part of the tests)
+	@for b in $(BENCH_BINS); do $$b || exit 1; done
+
+asan ubsan tsan clang: ## build in this flavour and run its part of the tests
+	@$(MAKE) --no-print-directory FLAVOUR=$@ test
+
+headers: ## compile every public header alone
+	@set -e; for h in $(HEADERS); do \
+	  printf '#include "%s"\n' $$h | $(CC) $(CPPFLAGS) -std=gnu11 $(WARN) -Werror -fsyntax-only -xc -; done
+
+lint: headers ## static checks
+	cppcheck -q --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 -I. core harness
+
+format: ## format every source file in place
+	clang-format -i $(CORE) $(HARNESS) harness/main.c $(TESTS) $(SUPPORT) $(HEADERS)
+
+compdb: ## write compile_commands.json
+	bear -- $(MAKE) -B all
+
+clean: ## remove everything that was built
+	rm -rf build taper compile_commands.json
+
+-include $(CORE_O:.o=.d) $(HARNESS_O:.o=.d) $(SUPPORT_O:.o=.d) $(BUILD)/harness/main.d \
+	$(TEST_BINS:=.d) $(BENCH_BINS:=.d)

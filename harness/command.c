@@ -1,0 +1,36 @@
+#include "harness/command.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/commands.h"
+
+/* In the order of `taper help`. */
+static const struct command *const table[] = {
+    &cmd_help, &cmd_version,
+};
+
+const struct command *command_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        if (strcmp(table[i]->name, name) == 0)
+            return table[i];
+    return NULL;
+}
+
+const struct command *command_at(int i)
+{
+    return i >= 0 && (size_t)i < sizeof table / sizeof table[0] ? table[i] : NULL;
+}
+
+int command_usage(const struct command *command, struct error *err, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return error_set(err, STATUS_BAD_INPUT, "%s: %s\nusage: taper %s %s\n'taper help %s' says more", command->name, text,
+                     command->name, command->args, command->name);
+}

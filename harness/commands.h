@@ -1,0 +1,10 @@
+/* Every verb's row, for the table in command.c. */
+#ifndef TAPER_HARNESS_COMMANDS_H
+#define TAPER_HARNESS_COMMANDS_H
+
+#include "harness/command.h"
+
+extern const struct command cmd_help;
+extern const struct command cmd_version;
+
+#endif

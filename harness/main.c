@@ -1,0 +1,50 @@
+/* taper: the entry point. Finds the verb's row, runs it, prints its error once, turns the status into an exit code. */
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/command.h"
+#include "harness/commands.h"
+
+static const struct command *resolve(const char *word)
+{
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        return &cmd_help;
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+        return &cmd_version;
+    return command_find(word);
+}
+
+/* `taper VERB ... --help` is `taper help VERB`. */
+static int wants_help(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return 1;
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        fprintf(stderr, "usage: taper COMMAND ...\n'taper help' lists the commands\n");
+        return 2;
+    }
+    const struct command *command = resolve(argv[1]);
+    if (!command) {
+        fprintf(stderr, "taper: unknown command '%s'\n'taper help' lists the commands\n", argv[1]);
+        return 2;
+    }
+    struct error err = {0};
+    int status;
+    if (command != &cmd_help && wants_help(argc - 1, argv + 1)) {
+        char *args[] = {"help", (char *)command->name, NULL};
+        status = cmd_help.exec(2, args, &err);
+    } else {
+        status = command->exec(argc - 1, argv + 1, &err);
+    }
+    if (fflush(stdout) != 0 && status == STATUS_OK)
+        status = error_set(&err, STATUS_FAILED, "cannot write to standard output");
+    if (status != STATUS_OK && err.text[0])
+        fprintf(stderr, "taper: %s\n", err.text);
+    return error_exit_code(status);
+}
