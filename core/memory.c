@@ -1,0 +1,43 @@
+#include "core/memory.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *checked(void *p)
+{
+    if (!p) {
+        fputs("taper: out of memory\n", stderr);
+        exit(1);
+    }
+    return p;
+}
+
+void *memory_alloc(size_t count, size_t size)
+{
+    return checked(calloc(count ? count : 1, size ? size : 1));
+}
+
+void *memory_resize(void *old, size_t count, size_t size)
+{
+    if (size && count > SIZE_MAX / size)
+        checked(NULL);
+    return checked(realloc(old, count * size ? count * size : 1));
+}
+
+char *memory_string(const char *text)
+{
+    return checked(strdup(text));
+}
+
+char *memory_format(const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    int length = vasprintf(&text, format, args);
+    va_end(args);
+    return checked(length < 0 ? NULL : text);
+}

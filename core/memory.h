@@ -1,0 +1,13 @@
+/* Allocation that cannot fail quietly. Small bookkeeping memory only: when it is out, the program says so and
+ * exits (status 1), since nothing sensible can follow. Tensors use the backend's allocator, which reports. */
+#ifndef TAPER_CORE_MEMORY_H
+#define TAPER_CORE_MEMORY_H
+
+#include <stddef.h>
+
+void *memory_alloc(size_t count, size_t size);               /* zeroed; overflow-checked; free() releases it */
+void *memory_resize(void *old, size_t count, size_t size);   /* as realloc */
+char *memory_string(const char *text);                       /* a copy */
+char *memory_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif
