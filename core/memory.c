@@ -24,7 +24,8 @@ void *memory_resize(void *old, size_t count, size_t size)
 {
     if (size && count > SIZE_MAX / size)
         checked(NULL);
-    return checked(realloc(old, count * size ? count * size : 1));
+    size_t bytes = count * size;
+    return checked(realloc(old, bytes ? bytes : 1));
 }
 
 char *memory_string(const char *text)
