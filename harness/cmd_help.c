@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/config.h"
 #include "harness/commands.h"
 
 static int help_exec(int argc, char **argv, struct error *err)
@@ -13,6 +14,10 @@ static int help_exec(int argc, char **argv, struct error *err)
         for (int i = 0; command_at(i); i++)
             printf("  %-12s %s\n", command_at(i)->name, command_at(i)->brief);
         printf("\n'taper help COMMAND' says more; 'taper help config' lists every configuration key\n");
+        return STATUS_OK;
+    }
+    if (strcmp(argv[1], "config") == 0) {
+        config_print_help(stdout);
         return STATUS_OK;
     }
     const struct command *command = command_find(argv[1]);
