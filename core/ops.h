@@ -71,7 +71,7 @@ struct norm_forward {
     struct norm_site site;
     const float *in;    /* [N,C] */
     const float *delta; /* [N,C], or NULL: the branch output that joins the stream here */
-    float *h;           /* [N,C] set: in + delta; not written (and may be NULL) when delta is NULL, h is then `in` */
+    float *h;           /* [N,C] set: in + delta, may be `in` itself; not written (and may be NULL) without delta */
     float *y;           /* [N,C] set */
     float *scale;       /* [N] set: s; NULL allowed when FOLDED: no per-token statistic is then computed */
     float *mean;        /* [N] set: mean(h), LayerNorm only; NULL allowed for RMS */
