@@ -8,7 +8,9 @@
 
 /* In the order of `taper help`. */
 static const struct command *const table[] = {
-    &cmd_help, &cmd_version,
+    &cmd_debug,
+    &cmd_help,
+    &cmd_version,
 };
 
 const struct command *command_find(const char *name)
