@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/error.h"
 
@@ -30,5 +31,8 @@ void pretokenizer_start(struct pretokenizer *p, const unsigned char *bytes, size
 /* The next piece, as [*begin, *end) in the bytes, never empty. Returns 1, 0 at the end of the text, or STATUS_FAILED
  * when PCRE2 fails. */
 int pretokenizer_next(struct pretokenizer *p, size_t *begin, size_t *end, struct error *err);
+
+/* A hash of a piece, for tables of them; the same on every little-endian machine. */
+uint64_t pretokenizer_hash(const unsigned char *bytes, size_t length);
 
 #endif
