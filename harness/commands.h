@@ -4,6 +4,7 @@
 
 #include "harness/command.h"
 
+extern const struct command cmd_data;
 extern const struct command cmd_help;
 extern const struct command cmd_version;
 

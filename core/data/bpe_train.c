@@ -92,7 +92,8 @@ static uint32_t find_pair(struct training *t, uint32_t left, uint32_t right)
 /* The pair that begins at a position occurs `count` times more, and is found there. */
 static void add_pair_at(struct training *t, uint32_t at, int64_t count)
 {
-    struct pair *p = &t->pairs[find_pair(t, t->symbols[at], t->symbols[t->next[at]])];
+    uint32_t index = find_pair(t, t->symbols[at], t->symbols[t->next[at]]); /* may move t->pairs */
+    struct pair *p = &t->pairs[index];
     p->count += count;
     if (p->place_count == p->place_capacity) {
         p->place_capacity = p->place_capacity ? 2 * p->place_capacity : 2;
@@ -103,7 +104,8 @@ static void add_pair_at(struct training *t, uint32_t at, int64_t count)
 
 static void drop_pair(struct training *t, uint32_t left, uint32_t right, int64_t count)
 {
-    t->pairs[find_pair(t, left, right)].count -= count;
+    uint32_t index = find_pair(t, left, right);
+    t->pairs[index].count -= count;
 }
 
 /* ---- the heap ---- */
