@@ -11,6 +11,7 @@ static const struct command *const table[] = {
     &cmd_debug,
     &cmd_help,
     &cmd_version,
+    &cmd_data, &cmd_help, &cmd_version,
 };
 
 const struct command *command_find(const char *name)
