@@ -58,7 +58,7 @@ static bool is_sentence_start(const struct expansion *x)
     if (p == '\n')
         return true;
     if (p == '"')
-        return q == ' ' || q == '\n';
+        return (q == ' ' && last(x, 3) != ',') || q == '\n'; /* speech may go on: he said, "and now ..." */
     return p == ' ' && (q == '.' || q == '!' || q == '?' || (q == '"' && last(x, 3) == '.'));
 }
 

@@ -13,8 +13,8 @@
  *   newline            a new paragraph.
  *
  * While writing, a doubled space or paragraph break is dropped, "a" becomes "an" where the next word wants it, and the
- * first letter of a sentence or of quoted speech is made a capital (not after '!"' or '?"', where "he said" may
- * follow: write the capital there). */
+ * first letter of a sentence or of quoted speech is made a capital. Not where it may go on: after '!"' or '?"', and in
+ * speech after a comma ('he said, "and now'). */
 #ifndef TAPER_CORE_DATA_CORPUS_GRAMMAR_H
 #define TAPER_CORE_DATA_CORPUS_GRAMMAR_H
 

@@ -29,12 +29,15 @@ const char *const corpus_words[] = {
     "train|roll it|rolled it", "puppet|make it talk|made it talk", "whistle|blow it|blew it",
     "marble|roll it|rolled it", "teddy bear|hug it|hugged it", "hat|wear it|wore it", "scarf|wear it|wore it",
     "book|read it|read it", "yo-yo|spin it|spun it", "wagon|pull it|pulled it", "balloon|toss it|tossed it",
-    "crown|wear it|wore it", "bell|ring it|rang it", "lantern|carry it|carried it", "toy plane|throw it|threw it",
+    "crown|wear it|wore it", "bell|ring it|rang it", "lantern|light it|lit it", "toy plane|throw it|threw it",
     "toy car|race it|raced it", "toy horse|ride it|rode it", "magnet|play with it|played with it",
     "flute|play it|played it", "umbrella|open it|opened it",
 
     "@color name",
     "red", "blue", "green", "yellow", "purple", "orange", "pink", "white", "brown", "gray", "golden", "silver",
+
+    "@shade name",
+    "red", "blue", "green", "yellow", "black", "white", "striped", "spotted", "checkered", "old", "muddy", "woolen",
 
     "@look name",
     "shiny", "soft", "striped", "tiny", "bright", "smooth", "spotted", "old", "new", "round", "pretty", "fancy",
@@ -65,8 +68,8 @@ const char *const corpus_words[] = {
     "bird|chirped|seeds|nest|wing", "kitten|meowed|fish|basket|paw", "puppy|barked|meat|kennel|paw",
     "duckling|peeped|bread|pond|foot", "squirrel|squeaked|nuts|tree|tail", "frog|croaked|bugs|pond|leg",
     "hedgehog|snuffled|berries|burrow|foot", "rabbit|squeaked|carrots|burrow|ear", "mouse|squeaked|cheese|hole|tail",
-    "lamb|bleated|clover|barn|leg", "turtle|hissed|lettuce|pond|shell", "owl|hooted|grain|tree|wing",
-    "foal|whinnied|oats|stable|leg", "goose|honked|corn|pond|wing",
+    "piglet|grunted|apples|barn|leg", "turtle|hissed|lettuce|pond|foot", "owl|hooted|grain|tree|wing",
+    "chipmunk|chattered|nuts|burrow|paw", "gosling|cheeped|corn|pond|wing",
 
     "@pet name",
     "dog", "puppy", "cat", "kitten", "pony", "goat", "piglet", "goose",
@@ -84,9 +87,9 @@ const char *const corpus_words[] = {
 
     /* total = given + left */
     "@sum total given left",
-    "three|one|two", "four|one|three", "four|two|two", "five|two|three", "five|three|two", "six|two|four",
+    "four|two|two", "seven|five|two", "eight|two|six", "five|two|three", "five|three|two", "six|two|four",
     "six|three|three", "seven|three|four", "seven|four|three", "seven|two|five", "eight|four|four",
-    "eight|three|five", "nine|four|five", "nine|three|six", "ten|five|five", "ten|four|six", "five|one|four",
+    "eight|three|five", "nine|four|five", "nine|three|six", "ten|five|five", "ten|four|six", "nine|two|seven", "ten|seven|three",
     "six|four|two",
 
     /* price + change = coins */
@@ -120,7 +123,7 @@ const char *const corpus_words[] = {
     "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
 
     "@clothes name",
-    "coat", "sweater", "dress", "hat", "scarf", "jacket", "apron", "cape", "raincoat", "shawl",
+    "coat", "sweater", "vest", "jacket", "apron", "cape", "raincoat", "cloak", "poncho", "cardigan", "blanket",
 
     "@number name",
     "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
@@ -135,9 +138,9 @@ const char *const corpus_words[] = {
 
     /* Feelings that fit "felt X" and "was X". */
     "@glad name",
-    "happy", "glad", "proud", "delighted", "cheerful", "excited", "joyful", "thankful", "pleased",
+    "happy", "glad", "delighted", "cheerful", "joyful", "pleased", "overjoyed", "merry",
     "@sad name",
-    "sad", "upset", "gloomy", "unhappy", "worried", "miserable", "downhearted", "sorry",
+    "sad", "upset", "gloomy", "unhappy", "worried", "miserable", "downhearted", "troubled", "glum",
 
     "@sky name",
     "sunny", "warm", "bright", "cool", "windy", "misty", "quiet", "cloudy", "fine", "crisp", "lovely",
