@@ -8,10 +8,10 @@
 
 /* In the order of `taper help`. */
 static const struct command *const table[] = {
+    &cmd_data,
     &cmd_debug,
     &cmd_help,
     &cmd_version,
-    &cmd_data, &cmd_help, &cmd_version,
 };
 
 const struct command *command_find(const char *name)
