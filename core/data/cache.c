@@ -31,7 +31,7 @@ int cache_directory(char **out, struct error *err)
 
 int cache_path(const char *name, char **out, struct error *err)
 {
-    char *directory;
+    char *directory = NULL;
     int status = cache_directory(&directory, err);
     if (status)
         return status;

@@ -245,7 +245,6 @@ struct making {
     struct source train, valid;
     struct text train_text, valid_text; /* opened when first needed */
     size_t split;                       /* documents before it are trained on */
-    const struct text *encoding;        /* what make_tokens encodes */
 };
 
 static int open_texts(struct making *k, struct error *err)
@@ -325,30 +324,31 @@ static int find_tokenizer(struct making *k, struct error *err)
     return status;
 }
 
-static int make_tokens(void *arg, const char *path, struct error *err)
+static int write_tokens(struct making *k, const struct text *text, const char *path, struct error *err)
 {
-    struct making *k = arg;
-    return tokens_write(path, k->d->tokenizer, k->encoding, k->threads, NULL, k->progress, err);
+    return tokens_write(path, k->d->tokenizer, text, k->threads, NULL, k->progress, err);
 }
 
 static int make_train_tokens(void *arg, const char *path, struct error *err)
 {
     struct making *k = arg;
     int status = open_texts(k, err);
-    struct text part = status ? (struct text){0} : part_of(&k->train_text, 0, k->split);
-    k->encoding = &part;
-    return status ? status : make_tokens(k, path, err);
+    if (status)
+        return status;
+    struct text part = part_of(&k->train_text, 0, k->split);
+    return write_tokens(k, &part, path, err);
 }
 
 static int make_valid_tokens(void *arg, const char *path, struct error *err)
 {
     struct making *k = arg;
     int status = open_texts(k, err);
-    struct text part = {0};
-    if (!status)
-        part = valid_percent(k->cfg) > 0 ? part_of(&k->train_text, k->split, k->train_text.count) : k->valid_text;
-    k->encoding = &part;
-    return status ? status : make_tokens(k, path, err);
+    if (status)
+        return status;
+    if (valid_percent(k->cfg) == 0)
+        return write_tokens(k, &k->valid_text, path, err);
+    struct text part = part_of(&k->train_text, k->split, k->train_text.count);
+    return write_tokens(k, &part, path, err);
 }
 
 static int find_tokens(struct making *k, const char *split, int (*make)(void *, const char *, struct error *),
