@@ -10,6 +10,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "core/data/cache.h"
 #include "core/data/fetch_curl.h"
 #include "core/file.h"
 #include "core/memory.h"
@@ -43,17 +44,13 @@ static const char *variable(const char *name)
 
 int fetch_directory(const struct fetch_set *set, char **out, struct error *err)
 {
-    const char *cache = variable("TAPER_CACHE"), *xdg = variable("XDG_CACHE_HOME"), *home = variable("HOME");
+    char *cache = NULL;
     *out = NULL;
-    if (cache)
-        *out = memory_format("%s/%s", cache, set->name);
-    else if (xdg)
-        *out = memory_format("%s/taper/%s", xdg, set->name);
-    else if (home)
-        *out = memory_format("%s/.cache/taper/%s", home, set->name);
-    else
-        return error_set(err, STATUS_BAD_INPUT, "no cache directory: set TAPER_CACHE (HOME is not set)");
-    return STATUS_OK;
+    int status = cache_directory(&cache, err);
+    if (!status)
+        *out = file_join(cache, set->name);
+    free(cache);
+    return status;
 }
 
 /* ---- checksums ---- */
