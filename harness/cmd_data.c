@@ -9,10 +9,13 @@
 #include "harness/commands.h"
 #include "harness/options.h"
 
+#define SUBVERBS "corpus, tokenizer, encode, decode, fetch"
+
 static const struct {
     const char *name;
     int (*exec)(int argc, char **argv, struct error *err);
 } subverbs[] = {
+    {"corpus", data_corpus},
     {"tokenizer", data_tokenizer},
     {"encode", data_encode},
     {"decode", data_decode},
@@ -22,11 +25,11 @@ static const struct {
 static int data_exec(int argc, char **argv, struct error *err)
 {
     if (argc < 2)
-        return command_usage(&cmd_data, err, "wants one of tokenizer, encode, decode, fetch");
+        return command_usage(&cmd_data, err, "wants one of " SUBVERBS);
     for (size_t i = 0; i < sizeof subverbs / sizeof subverbs[0]; i++)
         if (strcmp(subverbs[i].name, argv[1]) == 0)
             return subverbs[i].exec(argc - 1, argv + 1, err);
-    return command_usage(&cmd_data, err, "no '%s'; wants one of tokenizer, encode, decode, fetch", argv[1]);
+    return command_usage(&cmd_data, err, "no '%s'; wants one of " SUBVERBS, argv[1]);
 }
 
 int data_threads(const char *text, int *threads, struct error *err)
@@ -59,8 +62,10 @@ void data_progress_end(const struct progress *progress)
 
 const struct command cmd_data = {
     "data",
-    "tokenizer|encode|decode|fetch ...",
-    "make tokenizers and token files, fetch public text",
+    "corpus|tokenizer|encode|decode|fetch ...",
+    "make corpora, tokenizers and token files, fetch public text",
+    "  taper data corpus --size 10M --seed 1 OUT    write the built-in corpus (short stories) of that size; OUT may be\n"
+    "                                               - for standard output; a smaller size gives a beginning of it\n"
     "  taper data tokenizer --vocab N TEXT OUTDIR   train a byte-level BPE vocabulary of N tokens: the 256 bytes,\n"
     "                                               <|endoftext|> and merges; writes vocab.json and merges.txt\n"
     "  taper data encode TOKENIZER TEXT OUT         write TEXT as a token file\n"
@@ -71,7 +76,7 @@ const struct command cmd_data = {
     "TEXT is a file or a directory of files; a line <|endoftext|> separates documents. TOKENIZER is a directory with\n"
     "GPT-2's vocab.json and merges.txt.\n"
     "\n"
-    "  --threads N          tokenizer, encode: how many threads (the processors there are)\n"
+    "  --threads N          corpus, tokenizer, encode: how many threads (the processors there are)\n"
     "  --split train|valid  fetch: only this file\n"
     "  --url BASE           fetch: where the files are (or TAPER_TINYSTORIES_URL)\n"
     "  --sha256 SPLIT=HEX   fetch: the file's SHA-256. Without it, the sum of the first download is recorded beside\n"

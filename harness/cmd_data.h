@@ -9,6 +9,7 @@
 int data_tokenizer(int argc, char **argv, struct error *err);
 int data_encode(int argc, char **argv, struct error *err);
 int data_decode(int argc, char **argv, struct error *err);
+int data_corpus(int argc, char **argv, struct error *err);
 int data_fetch(int argc, char **argv, struct error *err);
 
 /* Parse --threads (1..256); the processors there are when text is NULL. */

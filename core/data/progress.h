@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Called from one thread at a time, a few times a second at most by design of the callers. total is 0 when unknown.
+/* Called from one thread at a time, after each batch of work; total is 0 when unknown.
  * A NULL `struct progress *` or a NULL report means silence. */
 struct progress {
     void (*report)(void *arg, const char *what, uint64_t done, uint64_t total);
