@@ -33,10 +33,26 @@ static void create_grammar(void)
     }
 }
 
+static int count_words(const char *text, size_t length)
+{
+    int words = 1;
+    for (size_t i = 0; i < length; i++) /* the second newline of a paragraph is no word's end */
+        words += (text[i] == ' ') + (text[i] == '\n' && text[i - 1] != '\n');
+    return words;
+}
+
+/* A story outside the bounds is dropped for the next attempt of the same stream, which keeps it a function of its
+ * index. Few are; a hundred in a row are not, short of a broken grammar. */
 static size_t write_story(uint64_t seed, uint64_t index, char *out, double *ways)
 {
     const struct rng_stream stream = {seed, RNG_CORPUS, index};
-    size_t length = corpus_grammar_expand(grammar, &stream, out, ways);
+    size_t length = 0;
+    for (uint32_t attempt = 0; attempt < 100; attempt++) {
+        length = corpus_grammar_expand(grammar, &stream, attempt, out, ways);
+        int words = count_words(out, length);
+        if (words >= CORPUS_WORDS_MIN && words <= CORPUS_WORDS_MAX)
+            break;
+    }
     memcpy(out + length, CORPUS_SEPARATOR, SEPARATOR_LENGTH);
     return length + SEPARATOR_LENGTH;
 }

@@ -19,7 +19,11 @@
 /* Raise it whenever any byte of the output changes: it is part of what identifies a run. */
 enum { CORPUS_VERSION = 1 };
 
-enum { CORPUS_STORY_MAX = 4096 }; /* no story with its separator is longer, in bytes */
+enum {
+    CORPUS_STORY_MAX = 4096, /* no story with its separator is longer, in bytes */
+    CORPUS_WORDS_MIN = 100,  /* words of a story, as spaces and line ends part them */
+    CORPUS_WORDS_MAX = 300,
+};
 
 #define CORPUS_SEPARATOR "\n<|endoftext|>\n" /* follows the last sentence of each story */
 

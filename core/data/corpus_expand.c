@@ -76,6 +76,9 @@ static void write_text(struct expansion *x, const char *text, size_t length, boo
             wants_an(text, length)) {
             x->at[-1] = 'n';
             *x->at++ = ' ';
+        } else if (before == ' ' && last(x, 2) == 'n' && (last(x, 3) == 'a' || last(x, 3) == 'A') &&
+                   !is_letter(last(x, 4)) && !wants_an(text, length)) {
+            *(--x->at - 1) = ' ';
         }
         capital = capital || is_sentence_start(x);
     }
@@ -99,6 +102,8 @@ static void write_break(struct expansion *x)
 static uint8_t record_of(struct expansion *x, const struct grammar_node *node)
 {
     uint8_t *records = x->records[node->at];
+    if (node->instance == GRAMMAR_FRESH)
+        return (uint8_t)draw(x, (uint32_t)x->g->lists[node->at].records);
     if (records[node->instance] != UNSET)
         return records[node->instance];
     const struct grammar_list *list = &x->g->lists[node->at];
@@ -129,6 +134,11 @@ static void expand_span(struct expansion *x, struct grammar_span span)
             write_text(x, f->text, f->length, node->capital);
             break;
         }
+        case NODE_SYNONYM: {
+            const struct grammar_field *f = &g->fields[node->at + draw(x, node->count)];
+            write_text(x, f->text, f->length, node->capital);
+            break;
+        }
         case NODE_RULE: {
             const struct grammar_rule *rule = &g->rules[node->at];
             expand_span(x, g->spans[rule->first + draw(x, (uint32_t)rule->count)]);
@@ -146,10 +156,10 @@ static void expand_span(struct expansion *x, struct grammar_span span)
     }
 }
 
-size_t corpus_grammar_expand(const struct corpus_grammar *grammar, const struct rng_stream *stream, char *out,
-                             double *ways)
+size_t corpus_grammar_expand(const struct corpus_grammar *grammar, const struct rng_stream *stream, uint32_t attempt,
+                             char *out, double *ways)
 {
-    struct expansion x = {.g = grammar, .stream = stream, .ways = 1, .out = out, .at = out};
+    struct expansion x = {.g = grammar, .stream = stream, .drawn = attempt << 16, .ways = 1, .out = out, .at = out};
     memset(x.keys, UNSET, sizeof x.keys);
     memset(x.records, UNSET, sizeof x.records);
     expand_span(&x, grammar->spans[grammar->start->first + draw(&x, (uint32_t)grammar->start->count)]);

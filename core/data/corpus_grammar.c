@@ -66,11 +66,15 @@ static bool resolve_slot(struct corpus_grammar *g, const char *name, size_t leng
     const char *dot = memchr(name, '.', length);
     size_t base = dot ? (size_t)(dot - name) : length;
     node->instance = 0;
-    if (base > 1 && name[base - 1] >= '2' && name[base - 1] <= '4')
+    if (base > 1 && name[base - 1] == '*') {
+        node->instance = GRAMMAR_FRESH;
+        base--;
+    } else if (base > 1 && name[base - 1] >= '2' && name[base - 1] <= '4') {
         node->instance = (uint8_t)(name[--base] - '1');
+    }
     struct grammar_list *list = find_list(g, name, base);
     int field = !list ? -1 : dot ? find_field(list, dot + 1, (size_t)(name + length - dot - 1)) : 0;
-    if (field < 0 || (list->records <= node->instance))
+    if (field < 0 || list->records < GRAMMAR_INSTANCES) /* else the instances could not differ */
         return false;
     node->at = (uint32_t)(list - g->lists);
     node->count = (uint16_t)field;
@@ -160,10 +164,53 @@ static int parse_choice(struct parser *p, struct grammar_node *node)
     return STATUS_OK;
 }
 
+/* Whether the text at p->at, inside the literal that began at `begin`, starts with a phrase that has synonyms: whole
+ * words, with or without a capital. The longest one wins. */
+static bool parse_synonym(struct parser *p, const char *begin, struct grammar_node *node)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < p->g->synonym_count; i++) {
+        const struct grammar_synonyms *row = &p->g->synonyms[i];
+        const struct grammar_field *phrase = &p->g->fields[row->first];
+        char first = phrase->text[0];
+        bool capital = islower((unsigned char)first) && *p->at == toupper((unsigned char)first);
+        if (phrase->length <= longest || (*p->at != first && !capital) ||
+            strncmp(p->at + 1, phrase->text + 1, phrase->length - 1))
+            continue;
+        if (isalpha((unsigned char)first) && p->at > begin && isalpha((unsigned char)p->at[-1]))
+            continue;
+        if (isalpha((unsigned char)phrase->text[phrase->length - 1]) && isalpha((unsigned char)p->at[phrase->length]))
+            continue;
+        *node = (struct grammar_node){.kind = NODE_SYNONYM, .capital = capital, .count = (uint16_t)row->count,
+                                      .at = (uint32_t)row->first};
+        longest = phrase->length;
+    }
+    p->at += longest;
+    return longest > 0;
+}
+
+/* Text up to the next bracket or the next phrase that has synonyms; that phrase when it comes first. */
+static void parse_literal(struct parser *p, const char *begin, struct grammar_node *node)
+{
+    if (parse_synonym(p, begin, node))
+        return;
+    *node = (struct grammar_node){.kind = NODE_LITERAL, .text = p->at++};
+    struct grammar_node ignored;
+    for (;; p->at++) {
+        const char *here = p->at;
+        bool found = *here && !strchr("{}<>[]|\n", *here) && parse_synonym(p, begin, &ignored);
+        p->at = here;
+        if (found || !*here || strchr("{}<>[]|\n", *here))
+            break;
+    }
+    node->at = (uint32_t)(p->at - node->text);
+}
+
 /* Parse up to the end, or inside a choice up to its '|' or ']', which is left. */
 static int parse_sequence(struct parser *p, bool nested, struct grammar_span *span)
 {
     struct grammar_node nodes[GRAMMAR_NODES];
+    const char *begin = p->at;
     size_t count = 0;
     while (*p->at && !(nested && (*p->at == '|' || *p->at == ']'))) {
         struct grammar_node *node = &nodes[count];
@@ -178,13 +225,10 @@ static int parse_sequence(struct parser *p, bool nested, struct grammar_span *sp
             status = parse_choice(p, node);
         else if (strchr("]|}>", *p->at))
             status = fail(p, "stray", p->at, 1);
-        else {
-            memset(node, 0, sizeof *node);
-            node->kind = *p->at == '\n' ? NODE_BREAK : NODE_LITERAL;
-            node->text = p->at;
-            node->at = *p->at == '\n' ? 1 : (uint32_t)strcspn(p->at, "{}<>[]|\n");
-            p->at += node->at;
-        }
+        else if (*p->at == '\n')
+            *node = (struct grammar_node){.kind = NODE_BREAK, .text = p->at++};
+        else
+            parse_literal(p, begin, node);
         if (status)
             return status;
     }
@@ -253,6 +297,14 @@ static size_t longest_field(const struct corpus_grammar *g, const struct grammar
     return longest + 1;
 }
 
+static size_t longest_synonym(const struct corpus_grammar *g, const struct grammar_node *node)
+{
+    size_t longest = 0;
+    for (size_t i = node->at; i < node->at + (size_t)node->count; i++)
+        longest = g->fields[i].length > longest ? g->fields[i].length : longest;
+    return longest + 1;
+}
+
 static int longest_span(struct corpus_grammar *g, struct grammar_span span, size_t *longest, struct error *err)
 {
     *longest = 0;
@@ -264,6 +316,8 @@ static int longest_span(struct corpus_grammar *g, struct grammar_span span, size
             length = node->at + 1;
         else if (node->kind == NODE_SLOT)
             length = longest_field(g, node);
+        else if (node->kind == NODE_SYNONYM)
+            length = longest_synonym(g, node);
         else if (node->kind == NODE_RULE)
             status = longest_rule(g, &g->rules[node->at], &length, err);
         else if (node->kind != NODE_BREAK)

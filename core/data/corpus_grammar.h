@@ -4,7 +4,8 @@
  * a string, fields separated by '|'. "=lost" starts a rule whose alternatives follow, one a string. In these:
  *
  *   {toy} {toy.use}    field (the first by default) of a record of the list, drawn at the first mention and kept for
- *                      the rest of the story; {toy2}, {toy3}, {toy4} are other records. A capital ({Toy}) capitalises.
+ *                      the rest of the story; {toy2}, {toy3}, {toy4} are other records; {toy*} is drawn each time. A
+ *                      capital ({Toy}) capitalises.
  *   {he}               a short name of such a field; the table of them is in corpus_grammar.c.
  *   [a|b|c]            one of them, drawn each time.
  *   [key:a|b|c]        one of them, by a number drawn at the first mention of the key and kept for the rest of the
@@ -12,7 +13,9 @@
  *   <rule>             an alternative of another rule. Rules cannot be recursive.
  *   newline            a new paragraph.
  *
- * While writing, a doubled space or paragraph break is dropped, "a" becomes "an" where the next word wants it, and the
+ * "~big|large|huge" says that "big" in any rule, as a whole word, stands for one of the three, drawn each time.
+ *
+ * While writing, a doubled space or paragraph break is dropped, "a" becomes "an" (or "an" "a") where the next word wants it, and the
  * first letter of a sentence or of quoted speech is made a capital. Not where it may go on: after '!"' or '?"', and in
  * speech after a comma ('he said, "and now'). */
 #ifndef TAPER_CORE_DATA_CORPUS_GRAMMAR_H
@@ -37,8 +40,9 @@ void corpus_grammar_destroy(struct corpus_grammar *grammar);
 size_t corpus_grammar_longest(const struct corpus_grammar *grammar);
 
 /* Write one expansion, drawn from the stream, to out (room for corpus_grammar_longest bytes). Returns its bytes. *ways is
- * set to the product of the numbers of alternatives at each choice made. Threads may share the grammar. */
-size_t corpus_grammar_expand(const struct corpus_grammar *grammar, const struct rng_stream *stream, char *out,
-                             double *ways);
+ * set to the product of the numbers of alternatives at each choice made. Attempts 0, 1 ... of a stream are independent.
+ * Threads may share the grammar. */
+size_t corpus_grammar_expand(const struct corpus_grammar *grammar, const struct rng_stream *stream, uint32_t attempt,
+                             char *out, double *ways);
 
 #endif

@@ -13,18 +13,19 @@ enum {
     GRAMMAR_WIDTH = 8,      /* fields of a record */
     GRAMMAR_LISTS = 96,
     GRAMMAR_INSTANCES = 4,  /* {toy} {toy2} {toy3} {toy4} */
+    GRAMMAR_FRESH = 0xff,   /* {toy*} */
     GRAMMAR_KEYS = 254,
     GRAMMAR_WAYS = 64,      /* alternatives in brackets */
     GRAMMAR_NODES = 256,    /* parts of one sequence */
 };
 
-enum grammar_kind { NODE_LITERAL, NODE_BREAK, NODE_SLOT, NODE_RULE, NODE_CHOICE, NODE_KEYED };
+enum grammar_kind { NODE_LITERAL, NODE_BREAK, NODE_SLOT, NODE_RULE, NODE_CHOICE, NODE_KEYED, NODE_SYNONYM };
 
 struct grammar_node {
     uint8_t kind, capital;
     uint8_t instance; /* slot: which record of the list; keyed: the key */
-    uint16_t count;   /* slot: field; choice: alternatives */
-    uint32_t at;      /* literal: length; slot: list; rule: rule; choice: first span */
+    uint16_t count;   /* slot: field; choice and synonym: alternatives */
+    uint32_t at;      /* literal: length; slot: list; rule: rule; choice: first span; synonym: first field */
     const char *text; /* literal */
 };
 
@@ -52,6 +53,11 @@ struct grammar_rule {
     bool open;      /* being measured */
 };
 
+struct grammar_synonyms {
+    size_t first; /* in fields: what is looked for, which is also one of the alternatives */
+    int count;
+};
+
 struct grammar_key {
     char name[GRAMMAR_NAME];
     int count;
@@ -62,9 +68,11 @@ struct corpus_grammar {
     struct grammar_key keys[GRAMMAR_KEYS];
     struct grammar_field *fields;
     struct grammar_rule *rules;
+    struct grammar_synonyms *synonyms;
     struct grammar_node *nodes;
     struct grammar_span *spans;
-    size_t list_count, field_count, field_room, rule_count, rule_room, node_count, node_room, span_count, span_room;
+    size_t list_count, field_count, field_room, rule_count, rule_room;
+    size_t synonym_count, synonym_room, node_count, node_room, span_count, span_room;
     int key_count;
     const struct grammar_rule *start;
 };

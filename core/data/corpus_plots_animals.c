@@ -7,14 +7,14 @@ const char *const corpus_plots_animals[] = {
     /* A hurt animal is nursed, let go, and comes back. */
     "=rescue",
     "<intro>\n"
-    "<oneday> {N} heard a [small|strange|sad] sound {outdoors}. {He} looked, and there was a little {animal}. It {animal.said} "
+    "<oneday> {N} heard a [small|strange|sad] sound {outdoors}. <He> looked, and there was a little {animal}. It {animal.said} "
     "[softly|sadly], because its {animal.part} was hurt. \"[Poor thing|Do not be afraid|You poor little {animal}],\" said {N}, \"I will "
-    "help you.\" {He} wrapped it in {his} {color} {clothes} and carried it home.\n"
+    "help you.\" <He> wrapped it in {his} {color} {clothes} and carried it home.\n"
     "\"What do you have there?\" asked {his} {mom}. \"A {animal}! Its {animal.part} is hurt. [May it stay here?|Can we keep it?]\" asked {N}. "
     "\"[Until it is well|Only until its {animal.part} is better], but then it must go back to its {animal.home},\" <mkindly>. They made a bed "
     "{indoors} and [washed its {animal.part}|put a bandage on its {animal.part}]. \"What does it eat?\" {N} asked. \"[I think that it likes "
     "{animal.food}|Try {animal.food}],\" said {his} {mom}. And the {animal} ate the {animal.food} [to the last bit|out of {his} hand].\n"
-    "[Every day|Each morning], {N} [sang to it|told it a story|sat beside it]. {He} called it [rescname:Button|Pepper|Hope|Lucky|Dot]. After "
+    "[Every day|Each morning], {N} [sang to it|told it a story|sat beside it]. <He> called it [rescname:Button|Pepper|Hope|Lucky|Dot]. After "
     "{number} days, [rescname:Button|Pepper|Hope|Lucky|Dot] could move its {animal.part} again. {N} was {glad}, but {he} was also {sad}, "
     "because {he} knew what that meant. \"[Must it really go?|Can it not stay with us?]\" {he} asked. \"[rescwhy:A {animal} belongs in its "
     "{animal.home}|Its family is waiting in the {animal.home}|You promised, {N}],\" said {his} {mom}. \"[I know|You are right],\" said {N}<how>.\n"
@@ -57,7 +57,7 @@ const char *const corpus_plots_animals[] = {
     /* An animal that follows the hero home; whose it is comes out by its name or its collar. */
     "=follower",
     "<intro>\n"
-    "<oneday> {N} was on the way [home from school|to the {place}|back from the {job}] when {he} heard steps. {He} turned around. There was a "
+    "<oneday> {N} was on the way [home from school|to the {place}|back from the {job}] when {he} heard steps. <He> turned around. There was a "
     "[{color}|{look}] {pet} with a {color2} ribbon around its neck. {N} walked on, and the {pet} walked on, too. {N} stopped, and the {pet} "
     "stopped. \"[Go home, {pet}!|Why do you follow me?|Do you want something?]\" said {N}<how>. But the {pet} [only looked at {him}|sat down on "
     "{his} foot|wagged its tail].\n"
@@ -110,7 +110,7 @@ const char *const corpus_plots_animals[] = {
     "[Once upon a time|Long ago|Once], a {beast.adj} {beast} and a {beast2.adj} {beast2} were neighbors. They lived {home}. [All summer|When "
     "the days were long and warm], the {beast} [gathered|stored] {fruit.many} {outdoors}. It put away {number} [baskets|bags] of them. The "
     "{beast2} did not. It [winplay:sang songs|painted {color} pictures|danced in the sun|told stories] all day long.\n"
-    "\"[Why do you work so much?|Come and rest a little!]\" said the {beast2}. \"Winter will come, and then there is nothing to eat,\" said the "
+    "\"[Why do you work so much?|Come and rest a bit!]\" said the {beast2}. \"Winter will come, and then there is nothing to eat,\" said the "
     "{beast}. \"What will you do then?\" \"[Winter is far away|I do not think about that|Something will turn up],\" said the {beast2}, and it "
     "went on [winplay:singing|painting|dancing|telling stories]. <meanwhile> [The leaves turned {color2}.|Then the leaves fell.] The days "
     "grew short.\n"

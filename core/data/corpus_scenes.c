@@ -5,7 +5,7 @@
 #include "core/data/corpus_source.h"
 
 const char *const *const corpus_tables[] = {
-    corpus_words, corpus_scenes, corpus_plots_home, corpus_plots_outdoors, corpus_plots_friends, corpus_plots_animals,
+    corpus_words, corpus_synonyms, corpus_scenes, corpus_plots_home, corpus_plots_outdoors, corpus_plots_friends, corpus_plots_animals,
     NULL,
 };
 
@@ -19,6 +19,13 @@ const char *const corpus_scenes[] = {
     /* What the hero is: a child, now and then an animal; the same all through a story. */
     "=kind",
     "[kind:{boy}|{boy}|{boy}|{boy}|{critter}]",
+
+    "=likes",
+    "{N} liked {fruit*.many}, {color*} {flower*.many}, and the song of the {job*}.",
+    "{He} had a {color*} {toy*}, a {look*} {treasure*}, and {number*} friends.",
+    "{He} could [whistle|count to {number*}|draw a {beast*}|name every {flower*} in the village|bake a {treat*}].",
+    "On {his} window stood a {color*} {flower*} and a {look*} {toy*}.",
+    "{N} was [five|six|seven|eight|nine] years old and wanted to be a {job*} one day.",
 
     /* Something small about the hero that the end of the story may come back to. */
     "=detail",
@@ -39,7 +46,8 @@ const char *const corpus_scenes[] = {
     "This is the story of {N}, a {trait} little <kind> who lived {home}.",
 
     "=intro",
-    "<introduction>", "<introduction>", "<introduction> <detail>", "<introduction> <detail>",
+    "<introduction>", "<introduction> <detail>", "<introduction> <aside>", "<introduction> <detail> <aside>",
+    "<introduction> <likes>",
 
     "=oneday",
     "One {sky} [morning|day|afternoon],", "One [day|morning|afternoon],", "On a {sky} [morning|day|afternoon],",
@@ -47,7 +55,7 @@ const char *const corpus_scenes[] = {
     "On {day4},",
 
     "=after",
-    "After [breakfast|lunch|a while|that],", "Later that day,", "Soon,", "A little later,", "Before long,",
+    "After [breakfast|lunch|a while|that],", "Later that day,", "Soon,", "A bit later,", "Before long,",
     "When the clock struck {number},", "Then", "At last,", "In the end,",
 
     "=suddenly",
@@ -107,16 +115,47 @@ const char *const corpus_scenes[] = {
     "=thanks",
     "Thank you so much", "Thank you", "Oh, thank you", "Thank you, thank you", "How kind of you", "You are so kind",
 
-    /* What is to be seen or heard on the way. */
+    /* What is to be seen or heard on the way: each time something else. */
     "=meanwhile",
+    "<aside>", "<aside>", "<aside>", "<aside>", "<scenery>", "<scenery>", "",
+
+    "=scenery",
     "The birds sang in the trees.", "A [soft|light|cold|warm] wind blew.", "The sun was [high|low] in the sky.",
-    "Somewhere a {pet4} [called|cried|made a noise].", "The clouds looked like [sheep|ships|pillows|mountains|feathers].",
-    "The air smelled of [flowers|fresh bread|rain|pine|wet grass|smoke].", "A {color4} [butterfly|beetle|leaf] [flew|floated] by.",
-    "The leaves [danced|rustled|shook] in the wind.", "Bees hummed in the [{flower4.many}|clover].",
-    "There were {color4} {flower4.many} along the [road|path|fence].", "A {job4} [waved|nodded] to them.",
-    "The church bell rang {number4} times.", "{number4} [ducks|crows|geese] flew over the [roofs|trees|hills].",
-    "Far away, someone was [singing|chopping wood|playing a flute|laughing].", "It was [so|very] [still|quiet|warm] that day.",
-    "A shy {critter4} looked out of the bushes.", "", "", "", "", "",
+    "The clouds looked like [sheep|ships|pillows|mountains|feathers|{fruit*.many}].",
+    "The air smelled of [flowers|fresh bread|rain|pine|wet grass|smoke|{fruit*.many}].",
+    "A {color*} [butterfly|beetle|leaf|moth] [flew|floated] by.", "The leaves [danced|rustled|shook] in the wind.",
+    "Bees hummed in the [{flower*.many}|clover].", "The {job*} [waved|nodded|smiled] to them.",
+    "The church bell rang {number*} times.", "{Number*} [ducks|crows|geese] flew over the [roofs|trees|hills].",
+    "Far away, someone was [singing|chopping wood|playing a flute|laughing].",
+
+    "=aside",
+    "The {job*} {home*} was [painting a door {color*}|looking for a {color*} {toy*}|baking a {treat*}|reading a book about a "
+    "{beast*}|mending a {color*} {clothes*}].",
+    "Someone had left a {look*} {color*} {toy*} {outdoors*}.",
+    "A [fat|thin|lazy|young|gray|friendly|muddy] {pet*} [slept|rolled|sat|played|yawned|sneezed] {outdoors*}.",
+    "[Two|Three|Four|Five|Some] children were playing {game*} {place*.at}.",
+    "An old [man|woman] in a {color*} {clothes*} was feeding {fruit*.many} to a {pet*}.",
+    "The sky was {color*} [in the east|in the west|over the hills|over the roofs|above the trees], with [one|two|three|a few] "
+    "{color*} clouds.",
+    "Somebody was [teaching|showing|telling] a {pet*} how to play {game*}.",
+    "From the {job*.place} came the smell of a {treat*}.",
+    "The wind played with a {look*} {color*} [ribbon|leaf|feather|scrap of paper|{clothes*}].",
+    "You could hear the {job*} [sing|whistle|laugh|snore|hum|sneeze] all the way from the {place*}.",
+    "[In town|In the village|On that day], everyone was talking about the {look*} {treasure*} that the {job*} had found "
+    "{outdoors*}.",
+    "On the fence sat a [crow|cat|sparrow|rooster|snail|{animal*}], as still as a [stone|picture|shadow|post].",
+    "In the distance, {number*} {color*} [boats|kites|flags|balloons|birds] [rose and fell|moved|danced] in the wind.",
+    "It was the kind of [day|hour] when [the {color*} {flower*.many} open|the {beast*} sleeps late|even the {job*} sings|all the "
+    "{fruit*.many} taste sweet].",
+    "The {job*} [came past|rode by|hurried by] with a {color*} [basket|cart|bag] full of {fruit*.many}.",
+    "A {beast*} and a {animal*} were sharing [a {fruit*}|a {treat*}|an umbrella] {outdoors*}.",
+    "[High|Low|Far] above, a {color*} [bird|kite|balloon] went [north|south|east|west], slowly, like a [boat|dream|thought].",
+    "Somebody had painted a {color*} {beast*} on the wall of the {job*.place}.",
+    "A {look*} sign said that there were {number*} {fruit*.many} for a coin at the {job*.place}.",
+    "The {pet*} of the {job*} wore a {color*} [ribbon|bow|hat|collar] that day.",
+
+    "=He",
+    "{He}", "{He}", "{N}",
 
     NULL,
 };

@@ -3,6 +3,7 @@
 #define TAPER_CORE_DATA_CORPUS_SOURCE_H
 
 extern const char *const corpus_words[];          /* lists */
+extern const char *const corpus_synonyms[];
 extern const char *const corpus_scenes[];         /* rules that many stories use, and "story" */
 extern const char *const corpus_plots_home[];     /* rules, one a plot */
 extern const char *const corpus_plots_outdoors[];

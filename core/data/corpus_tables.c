@@ -1,4 +1,4 @@
-/* Reading the source tables of a grammar: lists of records and the names of rules. */
+/* Reading the source tables of a grammar: lists of records, synonyms and the names of rules. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,24 +62,41 @@ static int read_list_header(struct corpus_grammar *g, const char *line, struct e
     return status;
 }
 
-static int read_record(struct corpus_grammar *g, const char *line, struct error *err)
+/* Append the fields of a line; their number. */
+static int read_fields(struct corpus_grammar *g, const char *line)
 {
-    struct grammar_list *list = &g->lists[g->list_count - 1];
-    const char *whole = line;
-    int width = 0;
-    for (;; line++) {
+    for (int width = 1;; width++) {
         size_t length = strcspn(line, "|");
         g->fields = make_room(g->fields, &g->field_room, g->field_count + 1, sizeof *g->fields);
         g->fields[g->field_count++] = (struct grammar_field){line, length};
-        width++;
-        line += length;
-        if (!*line)
-            break;
+        if (!line[length])
+            return width;
+        line += length + 1;
     }
-    list->records++;
+}
+
+static int read_record(struct corpus_grammar *g, const char *line, struct error *err)
+{
+    struct grammar_list *list = &g->lists[g->list_count - 1];
+    int width = read_fields(g, line);
+    if (++list->records == GRAMMAR_FRESH)
+        return error_set(err, STATUS_BAD_INPUT, "grammar: list '%s': want fewer than %d records", list->name,
+                         GRAMMAR_FRESH);
     if (width != list->width)
         return error_set(err, STATUS_BAD_INPUT, "grammar: list '%s': want %d fields, found %d in '%s'", list->name,
-                         list->width, width, whole);
+                         list->width, width, line);
+    return STATUS_OK;
+}
+
+/* "~phrase|another|another" */
+static int read_synonyms(struct corpus_grammar *g, const char *line, struct error *err)
+{
+    g->synonyms = make_room(g->synonyms, &g->synonym_room, g->synonym_count + 1, sizeof *g->synonyms);
+    struct grammar_synonyms *row = &g->synonyms[g->synonym_count++];
+    row->first = g->field_count;
+    row->count = read_fields(g, line + 1);
+    if (row->count < 2 || g->fields[row->first].length == 0)
+        return error_set(err, STATUS_BAD_INPUT, "grammar: synonyms '%s': want at least two", line);
     return STATUS_OK;
 }
 
@@ -90,7 +107,9 @@ int grammar_read_tables(struct corpus_grammar *g, const char *const *const *tabl
         bool in_list = false;
         for (const char *const *line = *tables; *line; line++) {
             int status = STATUS_OK;
-            if (**line == '@') {
+            if (**line == '~') {
+                status = read_synonyms(g, *line, err);
+            } else if (**line == '@') {
                 status = read_list_header(g, *line, err);
                 in_list = true;
             } else if (**line == '=') {
@@ -120,6 +139,7 @@ void corpus_grammar_destroy(struct corpus_grammar *g)
         return;
     free(g->fields);
     free(g->rules);
+    free(g->synonyms);
     free(g->nodes);
     free(g->spans);
     free(g);

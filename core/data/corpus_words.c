@@ -14,6 +14,10 @@ const char *const corpus_words[] = {
     GIRL("Daisy"), BOY("Peter"), GIRL("Lucy"), BOY("Adam"), GIRL("Tara"), BOY("Eli"), GIRL("Rosie"), BOY("Hugo"),
     GIRL("Maya"), BOY("Toby"), GIRL("Nina"), BOY("Arlo"), GIRL("Emma"), BOY("Felix"), GIRL("Kate"), BOY("Jamal"),
     GIRL("Priya"), BOY("Mateo"), GIRL("Yuki"), BOY("Omar"), GIRL("Lena"), BOY("Kofi"), GIRL("Bella"), BOY("Ravi"),
+    GIRL("Alice"), BOY("Simon"), GIRL("Jane"), BOY("Luke"), GIRL("Sophie"), BOY("Milo"), GIRL("Amy"), BOY("Jacob"),
+    GIRL("Poppy"), BOY("Ivan"), GIRL("Eva"), BOY("Marco"), GIRL("June"), BOY("Paul"), GIRL("Leila"), BOY("Erik"),
+    GIRL("Stella"), BOY("Rufus"), GIRL("Maria"), BOY("David"), GIRL("Greta"), BOY("Amir"), GIRL("Fiona"), BOY("Jonah"),
+    GIRL("Wanda"), BOY("Caleb"), GIRL("Naomi"), BOY("Emil"), GIRL("Olive"), BOY("Ned"), GIRL("Sana"), BOY("Diego"),
 
     "@grown noun call he him his",
     "mom|Mom|she|her|her", "dad|Dad|he|him|his", "grandma|Grandma|she|her|her", "grandpa|Grandpa|he|him|his",
@@ -30,11 +34,13 @@ const char *const corpus_words[] = {
     "marble|roll it|rolled it", "teddy bear|hug it|hugged it", "hat|wear it|wore it", "scarf|wear it|wore it",
     "book|read it|read it", "yo-yo|spin it|spun it", "wagon|pull it|pulled it", "balloon|toss it|tossed it",
     "crown|wear it|wore it", "bell|ring it|rang it", "lantern|light it|lit it", "toy plane|throw it|threw it",
-    "toy car|race it|raced it", "toy horse|ride it|rode it", "magnet|play with it|played with it",
+    "toy car|race it|raced it", "toy horse|ride it|rode it", "magnet|play with it|played with it", "sled|pull it|pulled it", "mask|wear it|wore it",
+    "rattle|shake it|shook it", "toy ship|sail it|sailed it", "music box|open it|opened it", "rag doll|hug it|hugged it",
     "flute|play it|played it", "umbrella|open it|opened it",
 
     "@color name",
     "red", "blue", "green", "yellow", "purple", "orange", "pink", "white", "brown", "gray", "golden", "silver",
+    "black", "violet", "turquoise", "crimson",
 
     "@shade name",
     "red", "blue", "green", "yellow", "black", "white", "striped", "spotted", "checkered", "old", "muddy", "woolen",
@@ -47,11 +53,14 @@ const char *const corpus_words[] = {
     "meadow|in the meadow", "farm|on the farm", "hill|on the hill", "lake|by the lake", "river|by the river",
     "playground|at the playground", "orchard|in the orchard", "old mill|at the old mill", "school yard|in the school yard",
     "village square|in the village square", "duck pond|by the duck pond", "train station|near the train station",
+    "harbor|at the harbor", "castle|at the castle", "valley|in the valley", "marsh|in the marsh", "vineyard|in the vineyard",
+    "cornfield|in the cornfield",
 
     "@home where",
     "near the river", "at the edge of the woods", "on top of a hill", "beside the sea", "at the end of a long road",
     "behind the bakery", "next to a windmill", "under the tall pine trees", "across from the school",
-    "above the toy shop", "beside a wheat field", "by the old stone bridge",
+    "above the toy shop", "beside a wheat field", "by the old stone bridge", "on a small island", "behind a tall hedge", "below the church tower",
+    "between two apple trees", "not far from the harbor", "where two paths cross",
 
     "@indoors where",
     "under the bed", "behind the sofa", "in the laundry basket", "on the top shelf", "inside a boot",
@@ -61,7 +70,8 @@ const char *const corpus_words[] = {
     "@outdoors where",
     "under a bush", "behind a big rock", "in the tall grass", "inside a hollow log", "next to the old well",
     "under a heap of leaves", "up in an oak tree", "beside the fence", "under a wooden bench", "behind the shed",
-    "in a muddy puddle", "between two roots",
+    "in a muddy puddle", "between two roots", "behind a haystack", "under the old cart", "beside a row of beehives",
+    "at the foot of a birch", "between the flower pots", "under a broken wheel",
 
     /* Animals that are found and helped. */
     "@animal name said food home part",
@@ -79,11 +89,13 @@ const char *const corpus_words[] = {
     "lion|proud", "wolf|hungry", "crow|clever", "snail|slow", "ant|busy", "bee|cheerful", "donkey|stubborn",
     "elephant|gentle", "cat|sleepy", "hen|fussy", "pig|jolly", "horse|strong", "parrot|noisy", "spider|quiet",
     "moose|tall", "swan|graceful", "toad|grumpy", "sheep|shy",
+    "camel|dusty", "bat|nervous", "peacock|vain", "mule|tired", "rooster|loud", "whale|lonely",
 
     "@fruit one many",
     "apple|apples", "cookie|cookies", "plum|plums", "pear|pears", "peach|peaches", "carrot|carrots", "muffin|muffins",
     "cherry|cherries", "strawberry|strawberries", "bun|buns", "nut|nuts", "grape|grapes", "banana|bananas",
-    "orange|oranges", "pancake|pancakes", "candy|candies",
+    "orange|oranges", "pancake|pancakes", "candy|candies", "fig|figs", "lemon|lemons", "radish|radishes", "dumpling|dumplings", "biscuit|biscuits", "apricot|apricots",
+    "raisin|raisins", "walnut|walnuts",
 
     /* total = given + left */
     "@sum total given left",
@@ -106,10 +118,8 @@ const char *const corpus_words[] = {
     "@job name place",
     "baker|bakery", "farmer|barn", "fisherman|harbor", "teacher|school", "doctor|clinic", "gardener|greenhouse",
     "mailman|post office", "shopkeeper|shop", "painter|studio", "carpenter|workshop", "librarian|library",
-    "blacksmith|forge", "tailor|tailor shop", "shepherd|field",
-
-    "@tool name verb",
-    "hammer|hammer", "saw|saw", "shovel|dig", "rope|tie", "ladder|climb", "brush|paint", "bucket|carry", "needle|sew",
+    "blacksmith|forge", "tailor|tailor shop", "shepherd|field", "miller|mill", "beekeeper|orchard", "potter|pottery", "sailor|ship",
+    "clockmaker|clock shop", "cook|kitchen",
 
     "@flower name many",
     "rose|roses", "tulip|tulips", "daisy|daisies", "sunflower|sunflowers", "lily|lilies", "poppy|poppies",
@@ -118,6 +128,7 @@ const char *const corpus_words[] = {
     "@trait name",
     "kind", "brave", "curious", "gentle", "cheerful", "helpful", "clever", "careful", "patient", "honest", "polite",
     "thoughtful",
+    "lively", "friendly", "sensible", "generous", "merry", "bold",
 
     "@day name",
     "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
@@ -133,7 +144,7 @@ const char *const corpus_words[] = {
     "marbles",
 
     "@treasure name",
-    "seashell", "gold coin", "glass bead", "silver key", "old ring", "blue stone", "feather", "music box", "pocket watch",
+    "seashell", "gold coin", "glass bead", "silver key", "old ring", "blue stone", "feather", "thimble", "pocket watch",
     "pearl", "little mirror", "brass button", "wooden flute", "crystal",
 
     /* Feelings that fit "felt X" and "was X". */
