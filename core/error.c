@@ -40,18 +40,21 @@ int error_wrap(struct error *err, const char *format, ...)
 {
     if (!err)
         return STATUS_FAILED;
-    char context[sizeof err->text], joined[sizeof err->text];
+    char context[sizeof err->text];
     va_list args;
     va_start(args, format);
     format_text(context, sizeof context, format, args);
     va_end(args);
     /* Too long for the buffer: keep the innermost part whole, since it names the cause. */
-    size_t room = sizeof joined - 1, tail = strlen(err->text);
+    size_t room = sizeof err->text - 1, tail = strlen(err->text);
     size_t head = strlen(context);
     if (head + 2 + tail > room)
         head = tail + 2 < room ? room - tail - 2 : 0;
-    snprintf(joined, sizeof joined, "%.*s%s%s", (int)head, context, head ? ": " : "", err->text);
-    memcpy(err->text, joined, sizeof joined);
+    if (head) {
+        memmove(err->text + head + 2, err->text, tail + 1);
+        memcpy(err->text, context, head);
+        memcpy(err->text + head, ": ", 2);
+    }
     if (err->status == STATUS_OK)
         err->status = STATUS_FAILED;
     return err->status;

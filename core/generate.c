@@ -48,9 +48,9 @@ static int32_t next_token(struct generation *g, const struct generate_options *o
     int32_t token;
     g->acts.T = g->acts.N = (int)T;
     ops->upload(m->be, g->acts.tokens, g->ids + g->count - T, (size_t)T * sizeof *g->ids);
-    transformer_forward(m, &g->acts, &g->pass);
+    const float *y = transformer_forward(m, &g->acts, &g->pass);
     ops->head(m->be, &(struct head_pass){
-        .y = g->acts.y + (T - 1) * C, .weight = model_row(m, m->params, m->table.lm_head), .targets = g->acts.targets,
+        .y = y + (T - 1) * C, .weight = model_row(m, m->params, m->table.lm_head), .targets = g->acts.targets,
         .ce = g->acts.ce, .logits = g->logits, .N = 1, .C = (int)C, .V = (int)m->cfg.vocab,
     });
     ops->sample(m->be, &(struct sample_tokens){

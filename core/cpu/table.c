@@ -68,6 +68,7 @@ const struct ops *ops_cpu(void)
         .forget_graphs = ref_forget_graphs,
         .embed_forward = ref_embed_forward,
         .embed_backward = ref_embed_backward,
+        .residual_add = ref_residual_add,
         .norm_forward = ref_norm_forward,
         .norm_backward = ref_norm_backward,
         .linear_forward = ref_linear_forward,
