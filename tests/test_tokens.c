@@ -246,6 +246,8 @@ static void test_damaged(void **state)
         {24, 4, 256, "end of text 260"},
         {28, 4, 261, "end of text 261"},
         {32, 4, 2, "flags 2"},
+        {36, 4, 1, "makes no sense"},
+        {110, 1, 1, "makes no sense"},
     };
     for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
         memcpy(copy, file, size);
