@@ -47,9 +47,10 @@ static int check_header(const struct header *h, const char *path, uint64_t size,
     if ((h->width != 2 && h->width != 4) || h->vocab == 0 || h->end_of_text >= h->vocab ||
         (h->width == 2 && h->vocab > 65536) || (h->flags & ~(uint32_t)FLAG_BARE_END) ||
         h->reserved != 0 || memcmp(h->zero, zero, sizeof zero) != 0)
-        return error_set(err, STATUS_BAD_INPUT,
-                         "%s: the token file's header makes no sense: width %u, vocabulary %u, end of text %u, flags %u",
-                         path, h->width, h->vocab, h->end_of_text, h->flags);
+        return error_set(
+            err, STATUS_BAD_INPUT,
+            "%s: the token file's header makes no sense: width %u, vocabulary %u, end of text %u, flags %u", path,
+            h->width, h->vocab, h->end_of_text, h->flags);
     if (h->count > (UINT64_MAX - HEADER_BYTES) / h->width || HEADER_BYTES + h->count * h->width != size)
         return error_set(err, STATUS_BAD_INPUT,
                          "%s: the header promises %llu ids of %u bytes after %d bytes; the file has %llu bytes", path,
@@ -139,8 +140,8 @@ int tokens_check_tokenizer(const struct tokens *tokens, const struct tokenizer *
     sodium_bin2hex(want, sizeof want, tokens->tokenizer_digest, TOKENIZER_DIGEST_BYTES);
     sodium_bin2hex(got, sizeof got, tokenizer_digest(t), TOKENIZER_DIGEST_BYTES);
     return error_set(err, STATUS_BAD_INPUT,
-                     "%s: encoded with another tokenizer: want the one of digest %s (%u tokens), got %s (%u tokens)", path,
-                     want, tokens->vocab, got, tokenizer_vocab_size(t));
+                     "%s: encoded with another tokenizer: want the one of digest %s (%u tokens), got %s (%u tokens)",
+                     path, want, tokens->vocab, got, tokenizer_vocab_size(t));
 }
 
 int tokens_decode(const struct tokens *tokens, const struct tokenizer *t, const char *path, FILE *out,
