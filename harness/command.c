@@ -8,7 +8,7 @@
 
 /* In the order of `taper help`. */
 static const struct command *const table[] = {
-    &cmd_help, &cmd_version,
+    &cmd_help, &cmd_query, &cmd_version,
 };
 
 const struct command *command_find(const char *name)
