@@ -13,6 +13,7 @@ static const struct command *const table[] = {
     &cmd_help,
     &cmd_train,
     &cmd_version,
+    &cmd_help, &cmd_query, &cmd_version,
 };
 
 const struct command *command_find(const char *name)
