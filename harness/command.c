@@ -11,9 +11,9 @@ static const struct command *const table[] = {
     &cmd_data,
     &cmd_debug,
     &cmd_help,
+    &cmd_query,
     &cmd_train,
     &cmd_version,
-    &cmd_help, &cmd_query, &cmd_version,
 };
 
 const struct command *command_find(const char *name)
