@@ -10,6 +10,9 @@
 static const struct command *const table[] = {
     &cmd_data,
     &cmd_debug,
+    &cmd_eval,
+    &cmd_fold,
+    &cmd_generate,
     &cmd_help,
     &cmd_query,
     &cmd_train,

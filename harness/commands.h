@@ -6,6 +6,9 @@
 
 extern const struct command cmd_data;
 extern const struct command cmd_debug;
+extern const struct command cmd_eval;
+extern const struct command cmd_fold;
+extern const struct command cmd_generate;
 extern const struct command cmd_help;
 extern const struct command cmd_query;
 extern const struct command cmd_train;
