@@ -8,6 +8,7 @@
 
 /* In the order of `taper help`. */
 static const struct command *const table[] = {
+    &cmd_bench,
     &cmd_data,
     &cmd_debug,
     &cmd_eval,

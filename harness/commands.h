@@ -4,6 +4,7 @@
 
 #include "harness/command.h"
 
+extern const struct command cmd_bench;
 extern const struct command cmd_data;
 extern const struct command cmd_debug;
 extern const struct command cmd_eval;
