@@ -75,13 +75,21 @@ static const float *normed(struct cpu_decoder *d, int i, int thread)
 static void project(struct cpu_decoder *d, const struct packed *p, const float *x, int x_stride, float *y, int y_stride,
                     bool add, int begin, int end)
 {
-    const struct gemv a = {.weights = p->weights, .bias = p->bias, .x = x, .y = y, .x_stride = (size_t)x_stride,
-                           .y_stride = (size_t)y_stride, .I = p->I, .N = d->pass.N, .add = add};
+    const struct gemv a = {.weights = p->weights,
+                           .bias = p->bias,
+                           .x = x,
+                           .y = y,
+                           .x_stride = (size_t)x_stride,
+                           .y_stride = (size_t)y_stride,
+                           .I = p->I,
+                           .N = d->pass.N,
+                           .add = add};
     if (begin < end)
         (d->base.options.weights == WEIGHTS_BF16 ? d->gemv->bf16 : d->gemv->fp32)(&a, begin, end);
 }
 
-static void share_blocks(const struct cpu_decoder *d, const struct packed *p, int grain, int thread, int *begin, int *end)
+static void share_blocks(const struct cpu_decoder *d, const struct packed *p, int grain, int thread, int *begin,
+                         int *end)
 {
     size_t first, last;
     parallel_share((size_t)p->blocks, (size_t)grain, thread, team_threads(d->team), &first, &last);
@@ -105,8 +113,8 @@ static void rotate(float *restrict x, const float *restrict angles, int D)
 /* Row n's head h: its key and value into the cache, then what its query finds there. */
 static void attend(struct cpu_decoder *d, int layer, int n, int sequence, int t, int h, int thread)
 {
-    const size_t D = (size_t)d->D, S = (size_t)d->S, head = ((size_t)layer * (size_t)d->base.options.batch +
-                                                             (size_t)sequence) * (size_t)d->H + (size_t)h;
+    const size_t D = (size_t)d->D, S = (size_t)d->S,
+                 head = ((size_t)layer * (size_t)d->base.options.batch + (size_t)sequence) * (size_t)d->H + (size_t)h;
     float *q = d->q + (size_t)n * (size_t)d->Qp + (size_t)h * D, *k = q + d->C, *v = k + d->C;
     float *keys = d->keys + head * S * D, *values = d->values + head * S * (size_t)d->Dp;
     if (d->rope) {
@@ -118,8 +126,14 @@ static void attend(struct cpu_decoder *d, int layer, int n, int sequence, int t,
         place[i * GEMV_LANES] = k[i];
     memcpy(values + (size_t)t * (size_t)d->Dp, v, D * sizeof *v);
     d->gemv->attend(&(struct gemv_attend){
-        .q = q, .keys = keys, .values = values, .scores = d->scores + (size_t)thread * S,
-        .out = d->att + (size_t)n * (size_t)d->Cp + (size_t)h * D, .factor = 1 / sqrtf((float)d->D), .count = t + 1, .D = d->D,
+        .q = q,
+        .keys = keys,
+        .values = values,
+        .scores = d->scores + (size_t)thread * S,
+        .out = d->att + (size_t)n * (size_t)d->Cp + (size_t)h * D,
+        .factor = 1 / sqrtf((float)d->D),
+        .count = t + 1,
+        .D = d->D,
     });
 }
 
@@ -143,7 +157,8 @@ static void attention(struct cpu_decoder *d, int layer, const float *x, int thre
         parallel_share((size_t)d->H, 1, thread, threads, &begin, &end);
         for (int part = 0; part < 3; part++) {
             int block = part * d->C / GEMV_LANES, width = d->D / GEMV_LANES;
-            project(d, &d->qkv[layer], x, d->Cp, d->q, d->Qp, false, block + (int)begin * width, block + (int)end * width);
+            project(d, &d->qkv[layer], x, d->Cp, d->q, d->Qp, false, block + (int)begin * width,
+                    block + (int)end * width);
         }
         for (int s = 0; s < sequences; s++)
             for (size_t h = begin; h < end; h++)
@@ -169,10 +184,11 @@ static void activate(struct cpu_decoder *d, int begin, int end)
         float *act = d->act + (size_t)n * (size_t)d->Ap;
         if (mlp == MLP_SWIGLU)
             for (int b = begin; b < end; b += 2)
-                d->kernels->swiglu(act + b / 2 * GEMV_LANES, pre + b * GEMV_LANES, pre + (b + 1) * GEMV_LANES, GEMV_LANES);
+                d->kernels->swiglu(act + b / 2 * GEMV_LANES, pre + b * GEMV_LANES, pre + (b + 1) * GEMV_LANES,
+                                   GEMV_LANES);
         else
-            d->kernels->act(mlp == MLP_GELU ? ACT_GELU : ACT_GELU_TANH, act + begin * GEMV_LANES, pre + begin * GEMV_LANES,
-                            (size_t)(end - begin) * GEMV_LANES);
+            d->kernels->act(mlp == MLP_GELU ? ACT_GELU : ACT_GELU_TANH, act + begin * GEMV_LANES,
+                            pre + begin * GEMV_LANES, (size_t)(end - begin) * GEMV_LANES);
     }
 }
 
@@ -253,7 +269,8 @@ static const float *cpu_logits(const struct decoder *base, int b)
 static struct decoder_traffic cpu_traffic(const struct decoder *base, int position)
 {
     const struct cpu_decoder *d = cpu(base);
-    size_t cache = (size_t)base->m->table.layers * (size_t)d->H * (size_t)position * (size_t)(d->D + d->Dp) * sizeof(float);
+    size_t cache =
+        (size_t)base->m->table.layers * (size_t)d->H * (size_t)position * (size_t)(d->D + d->Dp) * sizeof(float);
     return (struct decoder_traffic){.weights = d->weight_bytes, .cache = cache};
 }
 
@@ -276,10 +293,12 @@ static void cpu_destroy(struct decoder *base)
 
 int decoder_cpu_create(struct decoder **out, const struct model *m, const struct decoder_options *o, struct error *err)
 {
-    static const struct decoder_methods methods = {cpu_destroy, cpu_set_norms, cpu_feed, cpu_step,
+    static const struct decoder_methods methods = {cpu_destroy, cpu_set_norms, cpu_feed,    cpu_step,
                                                    cpu_logits,  cpu_traffic,   cpu_describe};
     struct cpu_decoder *d = memory_alloc(1, sizeof *d);
-    d->base = (struct decoder){.methods = &methods, .m = m, .options = *o,
+    d->base = (struct decoder){.methods = &methods,
+                               .m = m,
+                               .options = *o,
                                .positions = memory_alloc((size_t)o->batch, sizeof *d->base.positions)};
     d->gemv = gemv_best();
     d->kernels = kernels_best();

@@ -48,7 +48,8 @@ static float *floats(struct carver *c, size_t count)
 
 /* ------------------------------------------------------------------------------------------- weights */
 
-/* SwiGLU: blocks of gate and up rows take turns, so that one thread has both halves of its activations. O counts both. */
+/* SwiGLU: blocks of gate and up rows take turns, so that one thread has both halves of its activations. O counts both.
+ */
 static int swiglu_order(int row, int O)
 {
     int block = row / GEMV_LANES, at = block / 2 * GEMV_LANES + row % GEMV_LANES, half = O / 2;

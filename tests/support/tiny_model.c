@@ -11,21 +11,25 @@
 #include "core/memory.h"
 #include "core/rng.h"
 
-const char *const tiny_model_names[TINY_MODEL_KINDS] = {"rms learned gelu", "rms rope swiglu untied", "layernorm gelu_tanh biases",
-                                            "layernorm rope swiglu", "odd sizes", "whole blocks"};
+const char *const tiny_model_names[TINY_MODEL_KINDS] = {
+    "rms learned gelu", "rms rope swiglu untied", "layernorm gelu_tanh biases", "layernorm rope swiglu", "odd sizes",
+    "whole blocks"};
 const char *const *const tiny_model_pairs[TINY_MODEL_KINDS] = {
     (const char *const[]){"model.norm=rmsnorm", NULL},
     (const char *const[]){"model.pos=rope", "model.mlp=swiglu", "model.d_ff=40", "model.tied=false", NULL},
     (const char *const[]){"model.norm=layernorm", "model.mlp=gelu_tanh", "model.bias=true", NULL},
     (const char *const[]){"model.norm=layernorm", "model.pos=rope", "model.mlp=swiglu", NULL},
-    (const char *const[]){"model.d_model=21", "model.heads=3", "model.d_ff=37", "model.vocab=277", "model.layers=3", NULL},
-    (const char *const[]){"model.d_model=64", "model.heads=4", "model.pos=rope", "model.mlp=swiglu", "model.d_ff=48", NULL},
+    (const char *const[]){"model.d_model=21", "model.heads=3", "model.d_ff=37", "model.vocab=277", "model.layers=3",
+                          NULL},
+    (const char *const[]){"model.d_model=64", "model.heads=4", "model.pos=rope", "model.mlp=swiglu", "model.d_ff=48",
+                          NULL},
 };
 
 struct config tiny_model_config(const char *const *pairs)
 {
-    static const char *const base[] = {"model.d_model=24", "model.layers=2", "model.heads=3", "model.context=20",
-                                       "model.vocab=301", "train.steps=4", "gate.warmup=1", "gate.end=2", "train.batch=2"};
+    static const char *const base[] = {"model.d_model=24", "model.layers=2",  "model.heads=3",
+                                       "model.context=20", "model.vocab=301", "train.steps=4",
+                                       "gate.warmup=1",    "gate.end=2",      "train.batch=2"};
     struct config cfg;
     struct error err = {0};
     config_init(&cfg);
