@@ -149,8 +149,8 @@ static void check_file(const char *folder, int kind, const char *sites)
     assert_int_equal(fold_model(&t.m, &folded, &err), STATUS_OK);
     write_model(one, &t.m);
     write_model(two, &folded);
-    if (load_open(&plain, one, &(struct load_options){.threads = 2}, &err) ||
-        load_open(&again, two, &(struct load_options){.threads = 2}, &err))
+    if (load_open(&plain, one, &(struct load_options){.threads = 1}, &err) ||
+        load_open(&again, two, &(struct load_options){.threads = 1}, &err))
         fail_msg("%s: %s", tiny_model_names[kind], err.text);
     assert_true(plain.gate == 0 && again.gate == 0);
     assert_int_equal(again.folded, cfg.sites);

@@ -45,7 +45,7 @@ struct config tiny_model_config(const char *const *pairs)
 
 void tiny_model_open(struct tiny_model *t, const struct config *cfg, const struct ops *ops, uint64_t seed)
 {
-    const struct backend_options options = {.threads = 2, .precision = PRECISION_FP32};
+    const struct backend_options options = {.threads = 1, .precision = PRECISION_FP32};
     struct error err = {0};
     if (ops->create(&t->be, &options, &err) || model_create(&t->m, cfg, ops, t->be, &err))
         fail_msg("%s", err.text);
