@@ -48,15 +48,17 @@ struct cpu_decoder {
 
     float *state; /* the one block behind everything below */
     float *biases, *rope;
-    float *h, *y;     /* [rows][Cp] */
-    float *own_y;     /* [threads][OWN_ROWS][Cp]: few rows are normalised by every thread for itself */
-    float *q;         /* [rows][Qp] */
-    float *att;       /* [rows][Cp] */
-    float *pre, *act; /* [rows][Pp], [rows][Ap] */
-    float *logits;    /* [batch][Vp] */
-    float *scores;    /* [threads][S] */
-    float *keys;      /* [layers][batch][H][S/16][D][16] */
-    float *values;    /* [layers][batch][H][S][Dp] */
+    float *h, *y;         /* [rows][Cp] */
+    float *own_y, *own_h; /* [threads][OWN_ROWS][Cp]: of few rows every thread keeps the stream for itself */
+    float *parts;         /* [2][threads][OWN_ROWS][Cp]: a thread's part of a branch: attention, MLP */
+    float *no_bias;       /* [Cp] zeros */
+    float *q;             /* [rows][Qp] */
+    float *att;           /* [rows][Cp] */
+    float *pre, *act;     /* [rows][Pp], [rows][Ap] */
+    float *logits;        /* [batch][Vp] */
+    float *scores;        /* [threads][S] */
+    float *keys;          /* [layers][batch][H][S/16][D][16] */
+    float *values;        /* [layers][batch][H][S][Dp] */
 
     struct decoder_rows pass; /* what the team is at */
 };

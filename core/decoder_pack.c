@@ -122,6 +122,9 @@ static void lay_out(struct cpu_decoder *d, struct carver *c)
     d->h = floats(c, rows * (size_t)d->Cp);
     d->y = floats(c, rows * (size_t)d->Cp);
     d->own_y = floats(c, threads * OWN_ROWS * (size_t)d->Cp);
+    d->own_h = floats(c, threads * OWN_ROWS * (size_t)d->Cp);
+    d->parts = floats(c, 2 * threads * OWN_ROWS * (size_t)d->Cp);
+    d->no_bias = floats(c, (size_t)d->Cp);
     d->q = floats(c, rows * (size_t)d->Qp);
     d->att = floats(c, rows * (size_t)d->Cp);
     d->pre = floats(c, rows * (size_t)d->Pp);

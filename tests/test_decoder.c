@@ -73,6 +73,7 @@ static void check_product(const struct gemv_kernels *k, int O, int I, int N, boo
                            .x_stride = (size_t)stride,
                            .y_stride = (size_t)rows,
                            .I = I,
+                           .pitch = I,
                            .N = N,
                            .add = add};
     (bf16 ? k->bf16 : k->fp32)(&a, 0, rows / 16);

@@ -13,14 +13,15 @@
 
 enum { GEMV_LANES = 16 };
 
-/* y[n] = W x[n] + bias, or y[n] += that with `add`. */
+/* y[n] = W x[n] + bias, or y[n] += that with `add`. W may be some columns of what was packed: I of its `pitch`, weights
+ * then pointing to the first of them (an even one for bf16) in block 0. */
 struct gemv {
     const void *weights; /* packed */
     const float *bias;   /* [blocks * 16] */
     const float *x;      /* N rows of I floats, x_stride apart; readable up to the padding */
     float *y;            /* N rows of blocks * 16 floats, y_stride apart */
     size_t x_stride, y_stride;
-    int I, N;
+    int I, pitch, N;
     bool add;
 };
 

@@ -12,8 +12,8 @@
 #include "core/rng.h"
 
 const char *const tiny_model_names[TINY_MODEL_KINDS] = {
-    "rms learned gelu", "rms rope swiglu untied", "layernorm gelu_tanh biases", "layernorm rope swiglu", "odd sizes",
-    "whole blocks"};
+    "rms learned gelu", "rms rope swiglu untied", "layernorm gelu_tanh biases", "layernorm rope swiglu",
+    "odd sizes",        "whole blocks",           "whole blocks, odd MLP"};
 const char *const *const tiny_model_pairs[TINY_MODEL_KINDS] = {
     (const char *const[]){"model.norm=rmsnorm", NULL},
     (const char *const[]){"model.pos=rope", "model.mlp=swiglu", "model.d_ff=40", "model.tied=false", NULL},
@@ -23,6 +23,8 @@ const char *const *const tiny_model_pairs[TINY_MODEL_KINDS] = {
                           NULL},
     (const char *const[]){"model.d_model=64", "model.heads=4", "model.pos=rope", "model.mlp=swiglu", "model.d_ff=48",
                           NULL},
+    (const char *const[]){"model.d_model=32", "model.heads=2", "model.d_ff=37", "model.norm=layernorm",
+                          "model.bias=true", NULL},
 };
 
 struct config tiny_model_config(const char *const *pairs)
