@@ -360,7 +360,8 @@ static void random_line(struct rng_stream *rng, uint64_t *n, char *to, size_t ro
     at += (size_t)snprintf(to + at, room - at, "%s", rng_below(rng, (*n)++, 20) ? "}" : rng_below(rng, (*n)++, 2) ? "" : "} ");
     if (rng_below(rng, (*n)++, 10) == 0) {
         static const char bytes[] = "{}[]\",:0e-.x \\";
-        to[rng_below(rng, (*n)++, at)] = bytes[rng_below(rng, (*n)++, sizeof bytes - 1)];
+        size_t where = rng_below(rng, (*n)++, at);
+        to[where] = bytes[rng_below(rng, (*n)++, sizeof bytes - 1)];
     }
 }
 
