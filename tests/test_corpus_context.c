@@ -245,7 +245,8 @@ static void test_late_words_depend_on_early_ones(void **state)
     }
     for (int k = 0; k < LISTS; k++) {
         double same = mutual_information(early[k], late[k], 0), other = mutual_information(early[k], late[k], 1);
-        print_message("# %s: early and late in a story share %.2f bits; in two stories %.2f\n", names[k] + 1, same, other);
+        print_message("# %s: early and late in a story share %.2f bits; in two stories %.2f\n", names[k] + 1, same,
+                      other);
         assert_true(same > other + 0.4);
     }
 }
