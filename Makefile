@@ -80,7 +80,7 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_O) $(BUILD)/libharness.a $(BUILD)
 tests: $(BUILD)/taper $(TEST_BINS)
 
 test: all tests ## build and run every test (T=name runs the matching ones)
-	@tests/run.sh $(BUILD) $(T)
+	@tests/run.sh $(if $(T),-p $(T)) $(BUILD)
 
 bench: all $(BENCH_BINS) ## measure speed (never part of the tests)
 	@for b in $(BENCH_BINS); do $$b || exit 1; done

@@ -14,8 +14,12 @@ build() {
 case ${1:-demo} in
 test)
     build
-    make -s -j"$(nproc)" tests
-    tests/run.sh build/release
+    flavours=(release clang asan ubsan tsan)
+    for flavour in "${flavours[@]}"; do
+        echo "run_all.sh: building the tests ($flavour)"
+        make -s -j"$(nproc)" FLAVOUR="$flavour" tests
+    done
+    tests/run.sh "${flavours[@]/#/build/}"
     ;;
 demo | full)
     echo "run_all.sh: '${1:-demo}' wants the sweeps, which this version does not have yet" >&2
