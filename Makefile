@@ -22,6 +22,10 @@ endif
 ifeq ($(FLAVOUR),clang)
 CC := clang-14
 endif
+ifeq ($(FLAVOUR),fuzz)
+CC := clang-14
+OPT := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -Wno-pass-failed
+endif
 
 CFLAGS   := -std=gnu11 -g $(OPT) $(WARN) -fopenmp -MMD -MP $(CFLAGS_EXTRA)
 CPPFLAGS := -I. -D_GNU_SOURCE $(shell pkg-config --cflags $(PKGS))
@@ -39,10 +43,12 @@ HARNESS_O := $(HARNESS:%.c=$(BUILD)/%.o)
 SUPPORT_O := $(SUPPORT:%.c=$(BUILD)/%.o)
 TEST_BINS := $(TESTS:tests/%.c=$(BUILD)/tests/%)
 BENCH_BINS := $(BENCHES:tests/%.c=$(BUILD)/tests/%)
+FUZZ_BINS := $(patsubst tests/%.c,build/fuzz/tests/%,$(wildcard tests/fuzz_*.c))
+FUZZ_SECONDS ?= 30
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: help all test tests bench asan ubsan tsan clang lint headers format compdb clean FORCE
+.PHONY: help all test tests bench fuzz asan ubsan tsan clang lint headers format compdb clean FORCE
 
 all: $(BUILD)/taper ## build the program (./taper)
 ifeq ($(FLAVOUR),release)
@@ -74,6 +80,12 @@ $(BUILD)/revision: FORCE
 	@mkdir -p $(@D)
 	@echo '$(VERSION) $(REVISION)' | cmp -s - $@ || echo '$(VERSION) $(REVISION)' > $@
 
+# The files that embedded.c takes in.
+$(BUILD)/harness/embedded.o: $(wildcard results/*.sql results/tables/*.sql plots/*.gp)
+
+$(BUILD)/tests/fuzz_%: $(BUILD)/tests/fuzz_%.o $(BUILD)/libharness.a $(BUILD)/libcore.a
+	$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
+
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_O) $(BUILD)/libharness.a $(BUILD)/libcore.a
 	$(CC) $(CFLAGS) -rdynamic -o $@ $^ $(LDLIBS) -lcmocka
 
@@ -84,6 +96,14 @@ test: all tests ## build and run every test (T=name runs the matching ones)
 
 bench: all $(BENCH_BINS) ## measure speed (never part of the tests)
 	@for b in $(BENCH_BINS); do $$b || exit 1; done
+
+fuzz: ## feed the parsers rubbish (FUZZ_SECONDS each, seeds in tests/fuzz)
+	@$(MAKE) --no-print-directory FLAVOUR=fuzz $(FUZZ_BINS)
+	@set -e; for b in $(FUZZ_BINS); do n=$${b##*/fuzz_}; mkdir -p build/fuzz/corpus/$$n build/fuzz/found; \
+	  echo "fuzz_$$n:"; $$b -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -timeout=20 -rss_limit_mb=4096 -verbosity=0 \
+	  -print_final_stats=1 -artifact_prefix=build/fuzz/found/$$n- build/fuzz/corpus/$$n tests/fuzz/$$n 2>&1 | \
+	  tee build/fuzz/$$n.log | grep -E 'number_of_executed|average_exec|ERROR|SUMMARY|artifact' || true; \
+	  if grep -qE 'ERROR|SUMMARY|runtime error' build/fuzz/$$n.log; then tail -n 40 build/fuzz/$$n.log; exit 1; fi; done
 
 asan ubsan tsan clang: ## build in this flavour and run its part of the tests
 	@$(MAKE) --no-print-directory FLAVOUR=$@ test
@@ -105,4 +125,4 @@ clean: ## remove everything that was built
 	rm -rf build taper compile_commands.json
 
 -include $(CORE_O:.o=.d) $(HARNESS_O:.o=.d) $(SUPPORT_O:.o=.d) $(BUILD)/harness/main.d \
-	$(TEST_BINS:=.d) $(BENCH_BINS:=.d)
+	$(TEST_BINS:=.d) $(BENCH_BINS:=.d) $(FUZZ_BINS:=.d)
