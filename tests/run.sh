@@ -2,7 +2,7 @@
 # Run the tests of one or more builds, as many at once as there are processors; the last line counts them all.
 #   tests/run.sh [-p PATTERN] BUILD...
 # A test is a cmocka program BUILD/tests/test_* or a script tests/cli/*.sh; both print TAP (a skipped test says why after
-# '# SKIP'). Scripts run once, with the first build; *.san.sh also with the sanitizer builds.
+# '# SKIP'). A sanitizer's build runs the programs and the scripts named *.san.sh.
 set -u
 pattern=
 if [ "${1:-}" = -p ]; then
@@ -27,13 +27,14 @@ export -f run_one
 list=$(mktemp)
 trap 'rm -f "$list"' EXIT
 shopt -s nullglob
-first=1
 for build in "$@"; do
     mkdir -p "$build/logs"
     rm -f "$build"/logs/*
-    scripts=(tests/cli/*.san.sh)
-    [ $first -eq 0 ] || scripts=(tests/cli/*.sh)
-    first=0
+    case ${build##*/} in
+    asan | ubsan | tsan) scripts=(tests/cli/*.san.sh) ;;
+    clang) scripts=() ;; # the same program again: its own tests are enough
+    *) scripts=(tests/cli/*.sh) ;;
+    esac
     # A program belongs to a build only while its source is there: an old one may still lie in the folder.
     for test in "$build"/tests/test_* "${scripts[@]}"; do
         name=${test##*/}
