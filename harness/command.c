@@ -9,6 +9,7 @@
 /* In the order of `taper help`. */
 static const struct command *const table[] = {
     &cmd_help, &cmd_version,
+    &cmd_worker,
 };
 
 const struct command *command_find(const char *name)

@@ -6,5 +6,6 @@
 
 extern const struct command cmd_help;
 extern const struct command cmd_version;
+extern const struct command cmd_worker;
 
 #endif

@@ -158,12 +158,9 @@ static bool reap(struct supervisor *s)
             s->end.cause = SUPERVISOR_EXITED;
             s->end.code = WEXITSTATUS(status);
         }
-        /* What the step left behind has no business any more. */
-        if (kill(-pid, 0) == 0 || errno == EPERM)
-            stop_all(s, 0.001 * LEFTOVER_GRACE_MS);
     }
     if (pid == 0 && !s->child && !s->stopping)
-        stop_all(s, 0.001 * LEFTOVER_GRACE_MS);
+        stop_all(s, 0.001 * LEFTOVER_GRACE_MS); /* what the step left behind has no business any more */
     return pid == 0;
 }
 
@@ -311,6 +308,19 @@ static int exit_status(const struct supervisor_end *end)
     return 1;
 }
 
+/* Its standard error may lead nowhere, so the log is told too. */
+static void refuse(const struct supervisor_plan *plan, const char *text)
+{
+    fprintf(stderr, "taper: worker: %s\n", text);
+    char *path = file_join(plan->dir, "log.txt");
+    FILE *out = fopen(path, "ae");
+    if (out) {
+        fprintf(out, "worker: %s\n", text);
+        fclose(out);
+    }
+    free(path);
+}
+
 int supervisor_run(const struct supervisor_plan *plan)
 {
     struct supervisor s = {.plan = plan, .signals = -1, .lock = -1, .output = -1};
@@ -321,7 +331,7 @@ int supervisor_run(const struct supervisor_plan *plan)
         return SUPERVISOR_NOT_STARTED;
     int status = prepare(&s, &err);
     if (status) {
-        fprintf(stderr, "taper: worker: %s\n", err.text);
+        refuse(plan, err.text);
         return status == STATUS_STOPPED ? SUPERVISOR_LOCKED : error_exit_code(status);
     }
     s.begin = now();
