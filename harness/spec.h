@@ -25,8 +25,9 @@
 enum {
     SPEC_FILE_MOST = 1 << 20,  /* bytes */
     SPEC_DEPTH_MOST = 16,      /* nesting of collections, through aliases too */
-    SPEC_NODES_MOST = 1 << 20, /* nodes visited, each alias counted again: what bounds alias bombs */
-    SPEC_RUNS_MOST = 100000,
+    SPEC_NODES_MOST = 1 << 18, /* nodes visited, each alias counted again: what bounds alias bombs */
+    SPEC_KEYS_MOST = 1024,     /* keys of one mapping, merged ones too */
+    SPEC_RUNS_MOST = 100000,   /* points of the grid times variants, before exclude */
     SPEC_NAME = 65,            /* sweep and variant names: at most 64 bytes */
     SPEC_BENCH_MOST = 32,      /* values of one bench list */
 };

@@ -125,7 +125,8 @@ int store_next_delay(struct store *s, int64_t now, int64_t *when, struct error *
 
 /* --------------------------------------------------------------------------------------------------- sweeps */
 
-/* The digests of a configuration's data: dataset_digests. Called once for each different set of data keys. */
+/* The digests of a configuration's data: dataset_digests. Called once for each different set of data keys. Reading a
+ * big corpus takes long: call it beforehand where that matters, it remembers. */
 typedef int store_digests(const struct config *cfg, char *corpus, char *tokenizer, struct error *err);
 
 struct store_submitted {
@@ -189,7 +190,8 @@ struct store_exit {
     int64_t not_before;  /* next == RUN_QUEUED: when it may start again; 0: at once */
 };
 
-/* starting | running -> next: done, failed, cancelled or queued. Take in the journal first (harness/intake.h). */
+/* starting | running -> next: done, failed, cancelled or queued. Take in the journal first (harness/intake.h).
+ * A run whose cancel was asked for becomes cancelled where next says queued. */
 int store_attempt_end(struct store *s, const char *run, int attempt, const struct store_exit *exit,
                       enum run_state next, struct error *err);
 

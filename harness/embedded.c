@@ -1,0 +1,45 @@
+#include "harness/embedded.h"
+
+#include <string.h>
+
+/* One row a file: a symbol of its own and the path in the source tree, from which make runs. */
+#define FILES(ROW)                                                                                                    \
+    ROW(schema, "results/schema.sql")                                                                                 \
+    ROW(views, "results/views.sql")
+
+/* The assembler reads the file; the pair of labels gives its size, and a NUL is put behind. */
+#define INCLUDE(symbol, path)                                                                                         \
+    __asm__(".pushsection .rodata\n"                                                                                  \
+            ".hidden embedded_" #symbol "\n.global embedded_" #symbol "\n"                                            \
+            ".hidden embedded_" #symbol "_end\n.global embedded_" #symbol "_end\n"                                    \
+            "embedded_" #symbol ":\n.incbin \"" path "\"\n"                                                           \
+            "embedded_" #symbol "_end:\n.byte 0\n"                                                                    \
+            ".popsection\n");                                                                                         \
+    extern const char embedded_##symbol[], embedded_##symbol##_end[];
+
+FILES(INCLUDE)
+
+#define ENTRY(symbol, path) {path, embedded_##symbol, embedded_##symbol##_end},
+
+static const struct {
+    const char *name, *begin, *end;
+} rows[] = {FILES(ENTRY)};
+
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
+const struct embedded *embedded_at(int i)
+{
+    static _Thread_local struct embedded found[ROWS];
+    if (i < 0 || i >= ROWS)
+        return NULL;
+    found[i] = (struct embedded){rows[i].name, rows[i].begin, (size_t)(rows[i].end - rows[i].begin)};
+    return &found[i];
+}
+
+const struct embedded *embedded_find(const char *name)
+{
+    for (int i = 0; i < ROWS; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return embedded_at(i);
+    return NULL;
+}

@@ -1,0 +1,193 @@
+-- The database of a home, taper.db. This text makes an empty one of the version in harness/store_migrate.c.
+--
+-- Times (created, started, ended, time ...) are UTC, in integer microseconds since 1970-01-01; lengths of time in
+-- columns *_us are microseconds, columns ms are milliseconds.
+--
+-- Measured numbers stand in columns of type ANY: an INTEGER or REAL when finite, else the text 'NaN', 'Infinity' or
+-- '-Infinity' (SQLite itself turns a NaN into NULL, and lets infinities into averages). NULL means not measured.
+-- Text sorts behind every number, so none of the three ever wins min(); before avg() or max() use the views
+-- *_numeric of views.sql, in which they are NULL.
+--
+-- step, site_step, eval and bench have no foreign keys: their rows come by the hundred thousand, from journals whose
+-- run was looked up once.
+
+CREATE TABLE sweep (
+    name TEXT PRIMARY KEY,
+    about TEXT NOT NULL,
+    spec TEXT NOT NULL,              -- the YAML, as last submitted
+    path TEXT NOT NULL,              -- where that stood
+    created INTEGER NOT NULL,        -- first submitted
+    updated INTEGER NOT NULL,        -- last submitted
+    paused INTEGER NOT NULL DEFAULT 0,
+    fail_fast INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+-- A run belongs to the sweep that submitted it first; every sweep that holds it has a row in sweep_run.
+CREATE TABLE run (
+    id TEXT PRIMARY KEY,             -- the first 12 hex digits of the BLAKE2b of its canonical configuration
+    sweep TEXT NOT NULL REFERENCES sweep (name),
+    variant TEXT NOT NULL,
+    seed INTEGER NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('queued', 'starting', 'running', 'done', 'failed', 'cancelled')),
+    params INTEGER,                  -- parameters of the model, a tied head counted once
+    created INTEGER NOT NULL,
+    started INTEGER,                 -- of the latest attempt
+    ended INTEGER,                   -- NULL unless done, failed or cancelled
+    device TEXT,                     -- the latest attempt's, with host and version
+    host TEXT,
+    version TEXT,
+    val_loss ANY,                    -- of the last step
+    fold_error ANY,                  -- largest difference of logits, folded against tapered
+    wants TEXT NOT NULL CHECK (wants IN ('cpu', 'cuda')),
+    priority INTEGER NOT NULL,
+    position INTEGER NOT NULL,       -- first come, first served within a priority
+    slots INTEGER NOT NULL,
+    retries INTEGER NOT NULL,
+    timeout_us INTEGER NOT NULL,     -- of one attempt; 0: none
+    attempts INTEGER NOT NULL DEFAULT 0,
+    failures INTEGER NOT NULL DEFAULT 0, -- attempts that count against retries
+    not_before INTEGER NOT NULL DEFAULT 0, -- a retry's delay
+    cancel INTEGER NOT NULL DEFAULT 0, -- when a cancel was asked for while it was live
+    steps INTEGER NOT NULL,          -- train.steps
+    after TEXT NOT NULL,             -- JSON: fold, bench
+    config TEXT NOT NULL             -- JSON: every key
+) STRICT;
+CREATE INDEX run_queue ON run (state, wants, priority DESC, position);
+CREATE INDEX run_sweep ON run (sweep);
+
+CREATE TABLE sweep_run (
+    sweep TEXT NOT NULL REFERENCES sweep (name),
+    run TEXT NOT NULL REFERENCES run (id),
+    variant TEXT NOT NULL,           -- the run's name in this sweep
+    position INTEGER NOT NULL,       -- in this sweep, from 0
+    wanted INTEGER NOT NULL DEFAULT 1, -- 0: cancelled for this sweep; a run nobody wants is cancelled
+    PRIMARY KEY (sweep, run, variant)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sweep_run_run ON sweep_run (run);
+
+-- One start of a worker.
+CREATE TABLE attempt (
+    run TEXT NOT NULL REFERENCES run (id),
+    attempt INTEGER NOT NULL,        -- from 1
+    started INTEGER NOT NULL,
+    ended INTEGER,
+    cause TEXT,                      -- done failed signal timeout lost cancelled stopped start; NULL: not ended
+    text TEXT,
+    code INTEGER,                    -- exit code
+    signal INTEGER,
+    outcome TEXT,                    -- the journal's last word: done failed stopped; with its text
+    outcome_text TEXT,
+    executor TEXT NOT NULL,          -- local, slurm
+    host TEXT,
+    device TEXT,                     -- cpu, or the opaque id of a GPU
+    slot TEXT,
+    handle TEXT,                     -- what the executor finds it by
+    pid INTEGER,                     -- a pid is only believed with its start time and boot id
+    pid_started INTEGER,             -- clock ticks since boot
+    boot_id TEXT,
+    version TEXT NOT NULL,
+    revision TEXT NOT NULL,          -- git's
+    libraries TEXT,                  -- JSON: name -> version
+    cpu_us INTEGER,                  -- user and system, of the whole process group
+    peak_bytes INTEGER,
+    PRIMARY KEY (run, attempt)
+) STRICT, WITHOUT ROWID;
+
+-- Meanings and equations: core/journal.h and docs; losses in nats.
+CREATE TABLE step (
+    run TEXT NOT NULL,
+    step INTEGER NOT NULL,
+    tokens ANY,                      -- seen so far
+    ce ANY,
+    aux ANY,
+    lr ANY,
+    gate ANY,
+    grad_norm ANY,                   -- global, before clipping
+    scale_mean ANY,                  -- over tokens, of s(h) before the final norm
+    scale_std ANY,
+    scale_max ANY,
+    scale_target ANY,
+    logit_rms ANY,
+    logit_max ANY,
+    logit_std ANY,
+    margin ANY,
+    p_correct ANY,
+    entropy ANY,
+    radial ANY,                      -- of the gradient at h, signed
+    radial_rms ANY,
+    tangential_rms ANY,
+    radial_share ANY,
+    aux_radial ANY,
+    ms ANY,                          -- the step's time
+    attempt INTEGER NOT NULL,
+    step_ms TEXT,                    -- JSON: the time of every step since the row before; NULL: only this one
+    PRIMARY KEY (run, step)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE site_step (
+    run TEXT NOT NULL,
+    step INTEGER NOT NULL,
+    site TEXT NOT NULL,              -- blocks.0.attn_norm ... final_norm
+    c ANY,
+    scale_mean ANY,
+    agreement ANY,                   -- c * scale_mean; 1: both branches agree
+    gamma_norm ANY,
+    gamma_tilde_norm ANY,
+    PRIMARY KEY (run, step, site)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE eval (
+    run TEXT NOT NULL,
+    step INTEGER NOT NULL,
+    split TEXT NOT NULL,
+    loss ANY,
+    tokens INTEGER,
+    attempt INTEGER,
+    PRIMARY KEY (run, step, split)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE bench (
+    run TEXT NOT NULL,
+    kind TEXT NOT NULL,              -- decode, last-token
+    variant TEXT NOT NULL,           -- what was timed: the norms as trained, unfused or folded
+    batch INTEGER NOT NULL,
+    context INTEGER NOT NULL,
+    tokens_per_s ANY,
+    ms ANY,
+    repeats INTEGER,
+    device TEXT,
+    attempt INTEGER,
+    PRIMARY KEY (run, kind, variant, batch, context)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE event (
+    id INTEGER PRIMARY KEY,          -- in the order they happened, whatever the clock said
+    time INTEGER NOT NULL,
+    sweep TEXT,
+    run TEXT,
+    attempt INTEGER,
+    step INTEGER,
+    kind TEXT NOT NULL,
+    text TEXT NOT NULL,
+    journal INTEGER                  -- from a journal: the byte its line starts at
+) STRICT;
+CREATE UNIQUE INDEX event_journal ON event (run, journal) WHERE journal IS NOT NULL;
+CREATE INDEX event_run ON event (run);
+
+-- How far each journal was taken in.
+CREATE TABLE journal (
+    run TEXT PRIMARY KEY REFERENCES run (id),
+    offset INTEGER NOT NULL,         -- the byte after the last line taken
+    inode INTEGER NOT NULL,
+    device INTEGER NOT NULL,         -- of the file system
+    lines INTEGER NOT NULL,          -- taken since the start of the file
+    bad INTEGER NOT NULL,            -- of these, not understood
+    step INTEGER NOT NULL,           -- the last step logged
+    seen INTEGER NOT NULL            -- when it last grew
+) STRICT, WITHOUT ROWID;
+
+-- What the program needs to know about the database itself.
+CREATE TABLE meta (
+    key TEXT PRIMARY KEY,
+    value ANY NOT NULL
+) STRICT, WITHOUT ROWID;

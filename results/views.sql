@@ -1,0 +1,97 @@
+-- Views over schema.sql; made again whenever this text changes, so they need no migration.
+-- The *_numeric views turn 'NaN' and the infinities into NULL, which aggregates leave out.
+
+CREATE VIEW step_numeric AS
+SELECT run, step, tokens, attempt,
+    iif(typeof(ce) = 'text', NULL, ce) AS ce,
+    iif(typeof(aux) = 'text', NULL, aux) AS aux,
+    iif(typeof(lr) = 'text', NULL, lr) AS lr,
+    iif(typeof(gate) = 'text', NULL, gate) AS gate,
+    iif(typeof(grad_norm) = 'text', NULL, grad_norm) AS grad_norm,
+    iif(typeof(scale_mean) = 'text', NULL, scale_mean) AS scale_mean,
+    iif(typeof(scale_std) = 'text', NULL, scale_std) AS scale_std,
+    iif(typeof(scale_max) = 'text', NULL, scale_max) AS scale_max,
+    iif(typeof(scale_target) = 'text', NULL, scale_target) AS scale_target,
+    iif(typeof(logit_rms) = 'text', NULL, logit_rms) AS logit_rms,
+    iif(typeof(logit_max) = 'text', NULL, logit_max) AS logit_max,
+    iif(typeof(logit_std) = 'text', NULL, logit_std) AS logit_std,
+    iif(typeof(margin) = 'text', NULL, margin) AS margin,
+    iif(typeof(p_correct) = 'text', NULL, p_correct) AS p_correct,
+    iif(typeof(entropy) = 'text', NULL, entropy) AS entropy,
+    iif(typeof(radial) = 'text', NULL, radial) AS radial,
+    iif(typeof(radial_rms) = 'text', NULL, radial_rms) AS radial_rms,
+    iif(typeof(tangential_rms) = 'text', NULL, tangential_rms) AS tangential_rms,
+    iif(typeof(radial_share) = 'text', NULL, radial_share) AS radial_share,
+    iif(typeof(aux_radial) = 'text', NULL, aux_radial) AS aux_radial,
+    iif(typeof(ms) = 'text', NULL, ms) AS ms
+FROM step;
+
+CREATE VIEW site_step_numeric AS
+SELECT run, step, site,
+    iif(typeof(c) = 'text', NULL, c) AS c,
+    iif(typeof(scale_mean) = 'text', NULL, scale_mean) AS scale_mean,
+    iif(typeof(agreement) = 'text', NULL, agreement) AS agreement,
+    iif(typeof(gamma_norm) = 'text', NULL, gamma_norm) AS gamma_norm,
+    iif(typeof(gamma_tilde_norm) = 'text', NULL, gamma_tilde_norm) AS gamma_tilde_norm
+FROM site_step;
+
+CREATE VIEW eval_numeric AS
+SELECT run, step, split, iif(typeof(loss) = 'text', NULL, loss) AS loss, tokens FROM eval;
+
+CREATE VIEW bench_numeric AS
+SELECT run, kind, variant, batch, context,
+    iif(typeof(tokens_per_s) = 'text', NULL, tokens_per_s) AS tokens_per_s,
+    iif(typeof(ms) = 'text', NULL, ms) AS ms, repeats, device
+FROM bench;
+
+-- The runs of every sweep under the names they have there: what tables and figures start from. val_loss is NULL
+-- when it is not finite; val_loss_raw is as stored.
+CREATE VIEW run_in_sweep AS
+SELECT m.sweep, m.variant, m.position, r.id AS run, r.seed, r.state, r.params, r.steps,
+    iif(typeof(r.val_loss) = 'text', NULL, r.val_loss) AS val_loss, r.val_loss AS val_loss_raw,
+    iif(typeof(r.fold_error) = 'text', NULL, r.fold_error) AS fold_error,
+    r.created, r.started, r.ended, r.attempts, r.device, r.host, r.version,
+    r.config ->> '$."model.size"' AS size,
+    r.config
+FROM sweep_run m JOIN run r ON r.id = m.run;
+
+-- Counts by state.
+CREATE VIEW sweep_status AS
+SELECT s.name AS sweep, s.about, s.paused, s.fail_fast, s.created, s.updated,
+    count(r.id) AS runs,
+    count(iif(r.state = 'queued', 1, NULL)) AS queued,
+    count(iif(r.state = 'starting', 1, NULL)) AS starting,
+    count(iif(r.state = 'running', 1, NULL)) AS running,
+    count(iif(r.state = 'done', 1, NULL)) AS done,
+    count(iif(r.state = 'failed', 1, NULL)) AS failed,
+    count(iif(r.state = 'cancelled', 1, NULL)) AS cancelled
+FROM sweep s LEFT JOIN (SELECT DISTINCT sweep, run FROM sweep_run) m ON m.sweep = s.name
+    LEFT JOIN run r ON r.id = m.run
+GROUP BY s.name;
+
+-- The last logged step of each run.
+CREATE VIEW step_last AS
+SELECT n.* FROM step_numeric n
+JOIN (SELECT id, (SELECT max(step) FROM step WHERE step.run = run.id) AS step FROM run) l
+    ON n.run = l.id AND n.step = l.step;
+
+-- Progress of runs that are not over.
+CREATE VIEW run_progress AS
+SELECT r.id AS run, r.sweep, r.variant, r.seed, r.state, j.step, r.steps, j.seen,
+    (SELECT ce FROM step s WHERE s.run = r.id AND s.step = j.step) AS ce,
+    r.started, r.attempts, r.device, r.host
+FROM run r LEFT JOIN journal j ON j.run = r.id
+WHERE r.state IN ('queued', 'starting', 'running');
+
+-- Each finished run beside the runs of variant "baseline" that share everything else: same sweep, same seed, and a
+-- configuration that differs in the keys of the taper alone.
+CREATE VIEW run_against_baseline AS
+SELECT v.sweep, v.variant, v.size, v.seed, v.run, b.run AS baseline_run, v.val_loss, b.val_loss AS baseline_val_loss,
+    (v.val_loss - b.val_loss) / b.val_loss * 100 AS change_percent
+FROM run_in_sweep v JOIN run_in_sweep b
+    ON b.sweep = v.sweep AND b.variant = 'baseline' AND b.seed = v.seed AND b.size IS v.size
+    AND json_remove(b.config, '$."taper.sites"', '$."taper.ema"', '$."gate.warmup"', '$."gate.end"', '$."gate.shape"',
+            '$."gate.value"', '$."aux.lambda"', '$."aux.target"')
+        = json_remove(v.config, '$."taper.sites"', '$."taper.ema"', '$."gate.warmup"', '$."gate.end"',
+            '$."gate.shape"', '$."gate.value"', '$."aux.lambda"', '$."aux.target"')
+WHERE v.state = 'done' AND b.state = 'done';
