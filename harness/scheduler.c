@@ -228,7 +228,9 @@ static void on_fill(uv_timer_t *timer)
         uv_timer_again(&s->journal_timer);
     if (started)
         scheduler_changed(s);
-    if (store_next_delay(s->o.store, now, &when, NULL) == STATUS_OK && when > now) {
+    /* With nothing free, an end will bring us here again. */
+    if (slots_free(s->o.slots, DEVICE_CPU) + slots_free(s->o.slots, DEVICE_CUDA) > 0 &&
+        store_next_delay(s->o.store, now, &when, NULL) == STATUS_OK && when > now) {
         /* The clock may be set meanwhile: look again at least every ten seconds. */
         int64_t ms = (when - now) / 1000 + 1;
         uv_timer_start(&s->delay_timer, on_fill, (uint64_t)(ms < 10000 ? ms : 10000), 0);
