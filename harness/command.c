@@ -9,7 +9,8 @@
 /* In the order of `taper help`. */
 static const struct command *const table[] = {
     &cmd_help, &cmd_version,
-    &cmd_worker,
+    &cmd_run, &cmd_daemon, &cmd_submit, &cmd_status, &cmd_show, &cmd_log, &cmd_wait,
+    &cmd_cancel, &cmd_retry, &cmd_pause, &cmd_resume, &cmd_devices, &cmd_completion, &cmd_worker,
 };
 
 const struct command *command_find(const char *name)
