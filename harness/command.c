@@ -8,7 +8,7 @@
 
 /* In the order of `taper help`. */
 static const struct command *const table[] = {
-    &cmd_help, &cmd_version,
+    &cmd_help, &cmd_query, &cmd_version,
     &cmd_run, &cmd_daemon, &cmd_submit, &cmd_status, &cmd_show, &cmd_log, &cmd_wait,
     &cmd_cancel, &cmd_retry, &cmd_pause, &cmd_resume, &cmd_devices, &cmd_completion, &cmd_worker,
 };

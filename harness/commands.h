@@ -5,6 +5,7 @@
 #include "harness/command.h"
 
 extern const struct command cmd_help;
+extern const struct command cmd_query;
 extern const struct command cmd_version;
 extern const struct command cmd_run;
 extern const struct command cmd_daemon;
