@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/file.h"
 #include "core/memory.h"
 
 /* Where the last whole line ends. */
@@ -44,6 +45,24 @@ int journal_open(struct journal *j, const char *path, int attempt, struct error 
         return status;
     }
     j->path = memory_string(path);
+    return STATUS_OK;
+}
+
+int journal_next_attempt(struct journal *j, struct error *err)
+{
+    struct file_map map;
+    int status = file_map_open(&map, j->path, err);
+    if (status)
+        return status;
+    j->attempt = 1;
+    if (map.size > 1) {
+        const char *text = (const char *)map.data, *newline = memrchr(text, '\n', map.size - 1);
+        const char *last = newline ? newline + 1 : text;
+        json_t *line = json_loadb(last, (size_t)(text + map.size - last), 0, NULL);
+        j->attempt = (int)json_integer_value(json_object_get(line, "attempt")) + 1;
+        json_decref(line);
+    }
+    file_map_close(&map);
     return STATUS_OK;
 }
 

@@ -31,6 +31,9 @@ struct journal {
 /* Open for appending; cuts off a torn last line. attempt goes into every line. */
 int journal_open(struct journal *j, const char *path, int attempt, struct error *err);
 
+/* Set j->attempt to one more than the last line's, 1 in an empty journal. */
+int journal_next_attempt(struct journal *j, struct error *err);
+
 /* Append one object (the reference is taken) as a line of `table`, with "attempt" added. */
 int journal_append(struct journal *j, const char *table, json_t *object, struct error *err);
 

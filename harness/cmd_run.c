@@ -4,37 +4,30 @@
 
 #include <jansson.h>
 
+#include "core/data/dataset.h"
 #include "harness/commands.h"
 #include "harness/daemon_requests.h"
 #include "harness/foreground.h"
 #include "harness/spec.h"
+#include "harness/spec_print.h"
 #include "harness/submit.h"
-#include "harness/table_print.h"
 
-enum { COLUMNS_MOST = 128 };
-
-/* The runs a sweep stands for, without doing anything. */
-static int print_runs(const char *path, bool as_json, struct error *err)
+/* The runs a sweep stands for, and what the home knows of them, without doing anything. */
+static int print_runs(const char *path, const char *home_given, bool as_json, struct error *err)
 {
     struct spec spec;
+    struct home home = {0};
+    struct store *store = NULL;
     int status = spec_load(&spec, path, stderr, err);
     if (status)
         return status;
-    const char *columns[COLUMNS_MOST] = {"run", "variant"};
-    int count = 2;
-    for (int i = 0; i < spec.axis_count && count < COLUMNS_MOST; i++)
-        columns[count++] = spec.axes[i].key->name;
-    struct table *table = table_begin(stdout, as_json ? TABLE_JSON : TABLE_TEXT, columns, count);
-    for (int64_t i = 0; i < spec.run_count; i++) {
-        struct config cfg;
-        table_integer(table, i + 1);
-        table_text(table, spec.variants[spec_run(&spec, i, &cfg)].name);
-        for (int axis = 0; axis < count - 2; axis++)
-            table_text(table, spec_run_value(&spec, i, axis));
-    }
-    status = table_end(table, err);
-    if (!as_json)
+    if (home_init(&home, home_given, false, NULL) == STATUS_OK)
+        store_open(&store, &home, STORE_READ, NULL);
+    status = spec_print(&spec, dataset_digests, store, stdout, as_json ? TABLE_JSON : TABLE_TEXT, err);
+    if (!status && !as_json)
         printf("%lld runs\n", (long long)spec.run_count);
+    store_close(store);
+    home_fini(&home);
     spec_fini(&spec);
     return status;
 }
@@ -56,7 +49,7 @@ static int run_exec(int argc, char **argv, struct error *err)
     if (!status && as_json && !dry)
         status = command_usage(&cmd_run, err, "--json goes with --dry-run");
     if (!status && dry)
-        return print_runs(argv[1], as_json, err);
+        return print_runs(argv[1], home, as_json, err);
     if (!status)
         status = submit_request(argv[1], &body, err);
     if (!status)

@@ -8,9 +8,26 @@
 
 /* In the order of `taper help`. */
 static const struct command *const table[] = {
-    &cmd_help, &cmd_query, &cmd_version,
-    &cmd_run, &cmd_daemon, &cmd_submit, &cmd_status, &cmd_show, &cmd_log, &cmd_wait,
-    &cmd_cancel, &cmd_retry, &cmd_pause, &cmd_resume, &cmd_devices, &cmd_completion, &cmd_worker,
+    &cmd_cancel,
+    &cmd_completion,
+    &cmd_daemon,
+    &cmd_data,
+    &cmd_debug,
+    &cmd_devices,
+    &cmd_help,
+    &cmd_log,
+    &cmd_pause,
+    &cmd_query,
+    &cmd_resume,
+    &cmd_retry,
+    &cmd_run,
+    &cmd_show,
+    &cmd_status,
+    &cmd_submit,
+    &cmd_train,
+    &cmd_version,
+    &cmd_wait,
+    &cmd_worker,
 };
 
 const struct command *command_find(const char *name)

@@ -5,23 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/data/dataset.h"
 #include "core/memory.h"
 #include "core/version.h"
 #include "harness/spec.h"
 #include "harness/store_queue.h"
-
-/* The digests of a run's data, by which it is known; a build without data sets knows data by name. */
-int dataset_digests(const struct config *cfg, char *corpus, char *tokenizer, struct error *err);
-#pragma weak dataset_digests
-
-static int digests(const struct config *cfg, char *corpus, char *tokenizer, struct error *err)
-{
-    if (dataset_digests)
-        return dataset_digests(cfg, corpus, tokenizer, err);
-    snprintf(corpus, 65, "%.64s", cfg->corpus);
-    snprintf(tokenizer, 65, "%.64s", cfg->tokenizer);
-    return STATUS_OK;
-}
 
 static const char *text_of(const json_t *request, const char *name, struct error *err)
 {
@@ -99,7 +87,7 @@ static int do_submit(struct requests *r, const json_t *request, json_t **body, s
                             err);
     if (status)
         return status;
-    status = store_submit(r->store, &spec, digests, &done, err);
+    status = store_submit(r->store, &spec, dataset_digests, &done, err);
     if (!status) {
         *body = submitted_to_json(&spec, &done);
         if (r->scheduler)

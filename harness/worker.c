@@ -12,8 +12,6 @@
 #include "core/train.h"
 #include "harness/command.h"
 
-#pragma weak train_run /* a build without the training still supervises payloads */
-
 static volatile sig_atomic_t stop_asked;
 
 static void on_stop(int signal)
@@ -49,8 +47,6 @@ static int train(void *arg)
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
     int status = load_config(job, &cfg, &err);
-    if (!status && !train_run)
-        status = error_set(&err, STATUS_BAD_INPUT, "training is not available in this build");
     if (!status) {
         struct train_options options = {.dir = ".", .attempt = job->attempt, .stop = &stop_asked};
         status = train_run(&cfg, &options, &result, &err);

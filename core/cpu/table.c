@@ -1,0 +1,87 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/cpu/cpu.h"
+#include "core/cpu/gemm.h"
+#include "core/memory.h"
+#include "core/ref/ref.h"
+
+static int cpu_create(struct backend **out, const struct backend_options *options, struct error *err)
+{
+    if (options->threads < 1)
+        return error_set(err, STATUS_BAD_INPUT, "threads: want at least 1, found %d", options->threads);
+    gemm_one_thread(); /* every thread of ours calls it for its own share */
+    struct backend *be = memory_alloc(1, sizeof *be);
+    be->threads = options->threads;
+    *out = be;
+    return STATUS_OK;
+}
+
+static void cpu_destroy(struct backend *be)
+{
+    if (be) {
+        blocks_release_all(&be->blocks);
+        free(be->scratch);
+    }
+    free(be);
+}
+
+static void *cpu_alloc(struct backend *be, size_t bytes, struct error *err)
+{
+    return blocks_alloc(&be->blocks, bytes, err);
+}
+
+static void cpu_release(struct backend *be, void *memory)
+{
+    blocks_release(&be->blocks, memory);
+}
+
+void *cpu_scratch(struct backend *be, size_t bytes)
+{
+    if (bytes > be->scratch_bytes) {
+        size_t whole = (bytes + bytes / 4 + 4095) / 4096 * 4096;
+        free(be->scratch);
+        be->scratch = aligned_alloc(4096, whole);
+        if (!be->scratch) { /* an op has no way to report, and the run could not go on */
+            fprintf(stderr, "taper: out of memory: %zu bytes of scratch\n", whole);
+            exit(1);
+        }
+        be->scratch_bytes = whole;
+    }
+    return be->scratch;
+}
+
+const struct ops *ops_cpu(void)
+{
+    static const struct ops table = {
+        .name = "cpu",
+        .create = cpu_create,
+        .destroy = cpu_destroy,
+        .alloc = cpu_alloc,
+        .release = cpu_release,
+        .upload = ref_upload,
+        .download = ref_download,
+        .copy = ref_copy,
+        .zero = ref_zero,
+        .sync = ref_sync,
+        .replay = ref_replay,
+        .forget_graphs = ref_forget_graphs,
+        .embed_forward = ref_embed_forward,
+        .embed_backward = ref_embed_backward,
+        .norm_forward = ref_norm_forward,
+        .norm_backward = ref_norm_backward,
+        .linear_forward = ref_linear_forward,
+        .linear_backward = ref_linear_backward,
+        .attention_forward = ref_attention_forward,
+        .attention_backward = ref_attention_backward,
+        .head = ref_head,
+        .aux_loss = ref_aux_loss,
+        .radial_probe = ref_radial_probe,
+        .sum_squares = ref_sum_squares,
+        .adamw = ref_adamw,
+        .ema_update = ref_ema_update,
+        .decode_attention = ref_decode_attention,
+        .sample = ref_sample,
+    };
+    return &table;
+}

@@ -1,0 +1,56 @@
+/* The numbers of one logged step: paper.md section 2, reduced on the host from the per-token arrays of its passes. */
+#ifndef TAPER_CORE_PROBE_H
+#define TAPER_CORE_PROBE_H
+
+#include <jansson.h>
+
+#include "core/transformer.h"
+
+/* One row of the `step` table. Means are over all tokens of the step (every micro-batch). */
+struct step_stats {
+    double ce, aux;                    /* mean cross-entropy (nats); aux loss, lambda included */
+    double scale_mean, scale_std, scale_max, scale_target; /* s(h) before the final norm; target NaN while there is none */
+    double logit_rms, logit_max;       /* root mean square and largest |z| over all logits */
+    double logit_std;                  /* root of the mean over tokens of the variance of z over the vocabulary */
+    double margin, p_correct, entropy; /* mean z_y - max_other, softmax(z)_y, entropy (nats) */
+    double radial, radial_rms;         /* mean and root mean square of <G,h>/|h|, G = d ce_token / d h */
+    double tangential_rms;             /* root mean square of |G - radial part| */
+    double radial_share;               /* radial energy / all energy of G */
+    double aux_radial;                 /* mean of <d(lambda (s - s_tgt)^2)/dh, h>/|h| a token */
+};
+
+/* One row of the `site_step` table. */
+struct site_stats {
+    double c;          /* frozen c, or its running estimate during calibration; NaN at a site that is not tapered */
+    double scale_mean; /* mean s at this site */
+    double agreement;  /* c * scale_mean: 1 when both branches agree */
+    double gamma_norm, gamma_tilde_norm; /* Euclidean norms; NaN where there is no such vector */
+};
+
+/* Accumulates over the micro-batches of a step. */
+struct probe {
+    double tokens, ce, scale, scale_sq, scale_max, logit_sq, logit_max, logit_var, margin, p_correct, entropy;
+    double radial, radial_sq, tangential_sq, aux_radial;
+    float *buffer; /* [N], host */
+};
+
+void probe_create(struct probe *p, int N);
+void probe_destroy(struct probe *p);
+
+/* Start a step. */
+void probe_reset(struct probe *p);
+
+/* Take in the arrays of a pass with statistics; aux: the pass had the aux loss on. */
+void probe_add(struct probe *p, const struct model *m, const struct activations *a, bool aux);
+
+/* Take in the loss alone, from a pass without statistics. */
+void probe_add_loss(struct probe *p, const struct model *m, const struct activations *a);
+
+/* The step's numbers; aux and scale_target are left to the caller. */
+void probe_finish(const struct probe *p, int64_t vocab, struct step_stats *out);
+
+/* Put the fields into a JSON object under their column names. */
+void probe_step_to_json(const struct step_stats *s, json_t *object);
+json_t *probe_site_to_json(const char *site, const struct site_stats *s);
+
+#endif

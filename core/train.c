@@ -1,0 +1,292 @@
+#include "core/train.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/data/batch.h"
+#include "core/evaluate.h"
+#include "core/generate.h"
+#include "core/memory.h"
+#include "core/parallel.h"
+#include "core/schedule.h"
+#include "core/train_internal.h"
+
+/* ------------------------------------------------------------------------------------------- opening */
+
+/* The configuration of a directory is written once; another one is refused, so that no run mixes two. */
+static int claim_directory(const struct config *cfg, const struct train_options *o, struct error *err)
+{
+    int status = file_make_directories(o->dir, err);
+    if (status)
+        return status;
+    char *path = file_join(o->dir, "config.json");
+    if (access(path, F_OK) == 0) {
+        json_error_t fault;
+        struct config found;
+        json_t *object = json_load_file(path, JSON_REJECT_DUPLICATES, &fault);
+        if (o->fresh)
+            status = error_set(err, STATUS_BAD_INPUT, "%s: already holds a run; give another directory, or --resume", o->dir);
+        else if (!object)
+            status = error_set(err, STATUS_BAD_INPUT, "%s:%d: %s", path, fault.line, fault.text);
+        else if (!(status = config_from_json(&found, object, path, err)))
+            status = checkpoint_compare(path, cfg, &found, err);
+        json_decref(object);
+    } else {
+        json_t *object = config_to_json(cfg);
+        char *text = json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+        status = text ? file_write_all(path, text, strlen(text), err) : error_set(err, STATUS_FAILED, "%s: no JSON", path);
+        free(text);
+        json_decref(object);
+    }
+    free(path);
+    return status;
+}
+
+static void data_progress(void *arg, const char *what, uint64_t done, uint64_t total)
+{
+    (void)done;
+    (void)total;
+    run_show(arg, what);
+}
+
+static int open_data(struct run *r, int threads, struct error *err)
+{
+    const struct progress progress = {.report = data_progress, .arg = r};
+    return dataset_open(&r->data, r->cfg, threads, &progress, err);
+}
+
+/* The tokenizer goes with the run: a checkpoint alone cannot be read back into text. */
+static int save_tokenizer(struct run *r, struct error *err)
+{
+    char *path = file_join(r->options->dir, "tokenizer"), *vocab = file_join(path, "vocab.json");
+    int status = access(vocab, F_OK) == 0 ? STATUS_OK : tokenizer_save(r->data.tokenizer, path, err);
+    free(vocab);
+    free(path);
+    return status;
+}
+
+static int open_model(struct run *r, int threads, struct error *err)
+{
+    const struct config *cfg = r->cfg;
+    const struct backend_options options = {.threads = threads, .precision = PRECISION_FP32};
+    if (cfg->device == DEVICE_CUDA)
+        return error_set(err, STATUS_BAD_INPUT, "device: cuda: this build has no CUDA backend (libtaper_gpu.so)");
+    r->ops = ops_cpu();
+    int status = r->ops->create(&r->be, &options, err);
+    if (!status)
+        status = model_create(&r->model, cfg, r->ops, r->be, err);
+    if (!status)
+        status = trainer_create(&r->trainer, &r->model, (int)cfg->batch, (int)cfg->context, err);
+    if (!status) {
+        r->windows = memory_alloc((size_t)(cfg->accumulate * cfg->batch * (cfg->context + 1)), sizeof *r->windows);
+        r->sites = memory_alloc((size_t)r->model.table.site_count, sizeof *r->sites);
+    }
+    return status;
+}
+
+static struct checkpoint_data data_of(const struct run *r)
+{
+    return (struct checkpoint_data){.corpus = r->data.corpus_digest, .tokenizer = r->data.tokenizer_digest};
+}
+
+/* From the checkpoint when there is one, else from the seed. */
+static int restore(struct run *r, bool *resumed, struct error *err)
+{
+    struct checkpoint_data data = data_of(r);
+    *resumed = access(r->checkpoint_path, F_OK) == 0;
+    return *resumed ? checkpoint_read(r->checkpoint_path, &r->trainer, &data, err) : model_initialize(&r->model, err);
+}
+
+static int open_journal(struct run *r, struct error *err)
+{
+    char *path = file_join(r->options->dir, "journal.jsonl");
+    int attempt = r->options->attempt;
+    int status = journal_open(&r->journal, path, attempt, err);
+    if (!status && attempt < 1)
+        status = journal_next_attempt(&r->journal, err);
+    free(path);
+    return status;
+}
+
+static int run_open(struct run *r, struct error *err)
+{
+    const int threads = r->cfg->threads ? (int)r->cfg->threads : parallel_processors();
+    bool resumed = false;
+    char text[128];
+    r->checkpoint_path = file_join(r->options->dir, "checkpoint.safetensors");
+    int status = claim_directory(r->cfg, r->options, err);
+    if (!status)
+        status = open_data(r, threads, err);
+    if (!status)
+        status = save_tokenizer(r, err);
+    if (!status)
+        status = open_model(r, threads, err);
+    if (!status)
+        status = restore(r, &resumed, err);
+    if (!status)
+        status = open_journal(r, err);
+    if (status)
+        return status;
+    snprintf(text, sizeof text, "%s, %d threads", r->ops->name, threads);
+    r->result->params = r->model.table.parameters;
+    r->result->step = r->trainer.step;
+    return run_log_event(r, resumed ? "resume" : "start", text, err);
+}
+
+static int run_close(struct run *r, int status, struct error *err)
+{
+    struct error closing = {0};
+    if (journal_close(&r->journal, &closing) && !status)
+        status = error_set(err, closing.status, "%s", closing.text);
+    trainer_destroy(&r->trainer);
+    model_destroy(&r->model);
+    if (r->ops)
+        r->ops->destroy(r->be);
+    dataset_close(&r->data);
+    free(r->checkpoint_path);
+    free(r->windows);
+    free(r->sites);
+    free(r->pending_ms);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------- the loop */
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static bool due(int64_t step, int64_t every)
+{
+    return every > 0 && step % every == 0;
+}
+
+static int save(struct run *r, struct error *err)
+{
+    struct checkpoint_data data = data_of(r);
+    int status = checkpoint_write(r->checkpoint_path, &r->trainer, &data, err);
+    return status ? status : run_log_event(r, "checkpoint", "", err);
+}
+
+static int evaluate_now(struct run *r, int64_t most, struct error *err)
+{
+    struct evaluation e;
+    run_show(r, "eval");
+    double gate = schedule_gate(r->cfg, r->trainer.step);
+    int status = evaluate(&r->model, &r->data.valid, gate, (int)r->cfg->batch, most, &e, err);
+    if (status)
+        return status;
+    r->result->val_loss = e.loss;
+    return run_log_eval(r, e.loss, e.tokens, err);
+}
+
+static int one_step(struct run *r, struct error *err)
+{
+    const struct config *cfg = r->cfg;
+    int64_t k = r->trainer.step + 1;
+    struct step_report report = {.sites = r->sites};
+    double begin = now_ms();
+    batch_windows(&r->data.train, (uint64_t)cfg->seed, k, cfg->accumulate * cfg->batch, cfg->context, r->windows);
+    bool logged = k == 1 || k == cfg->steps || due(k, cfg->log_every);
+    int status = trainer_step(&r->trainer, r->windows, logged, &report, err);
+    double ms = now_ms() - begin;
+    if (status)
+        return status;
+    r->result->step = k;
+    r->last_loss = report.stats.ce;
+    r->recent_ms = r->recent_ms > 0 ? 0.9 * r->recent_ms + 0.1 * ms : ms;
+    status = run_log_step(r, &report, ms, err);
+    run_show(r, "train");
+    return status;
+}
+
+static int train_steps(struct run *r, struct error *err)
+{
+    const struct config *cfg = r->cfg;
+    const int64_t eval_every = config_steps(cfg->eval_every, cfg->steps);
+    const int64_t checkpoint_every = config_steps(cfg->checkpoint_every, cfg->steps);
+    while (r->trainer.step < cfg->steps) {
+        int status = one_step(r, err);
+        int64_t k = r->trainer.step;
+        bool stop = r->options->stop && *r->options->stop, last = k == cfg->steps;
+        if (!status && !last && due(k, eval_every))
+            status = evaluate_now(r, cfg->eval_tokens, err);
+        if (!status && (last || stop || due(k, checkpoint_every)))
+            status = save(r, err);
+        if (status)
+            return status;
+        if (stop && !last)
+            return error_set(err, STATUS_STOPPED, "stopped after step %lld of %lld; the checkpoint is saved", (long long)k,
+                             (long long)cfg->steps);
+    }
+    return STATUS_OK;
+}
+
+static int write_bytes(void *arg, const unsigned char *bytes, size_t length, struct error *err)
+{
+    struct file_writer *w = arg;
+    return fwrite(bytes, 1, length, w->stream) == length ? STATUS_OK
+                                                          : error_set(err, STATUS_FAILED, "%s: cannot write", w->path);
+}
+
+static int write_sample(struct run *r, struct error *err)
+{
+    const struct config *cfg = r->cfg;
+    if (cfg->sample_tokens == 0)
+        return STATUS_OK;
+    run_show(r, "sample");
+    char *path = file_join(r->options->dir, "samples.txt");
+    struct file_writer w;
+    int status = file_create(&w, path, err);
+    free(path);
+    if (status)
+        return status;
+    status = generate(&r->model, r->data.tokenizer, schedule_gate(cfg, cfg->steps), &(struct generate_options){
+        .prompt = cfg->sample_prompt, .tokens = cfg->sample_tokens, .temperature = 0.8, .top_p = 0.95,
+        .seed = (uint64_t)cfg->seed, .sink = write_bytes, .arg = &w}, err);
+    if (status) {
+        file_abandon(&w);
+        return status;
+    }
+    fputc('\n', w.stream);
+    return file_commit(&w, err);
+}
+
+/* The end of every attempt is in the journal, whatever it was. */
+static int conclude(struct run *r, int status, struct error *err)
+{
+    const char *state = status == STATUS_OK ? "done" : status == STATUS_STOPPED ? "stopped" : "failed";
+    struct error writing = {0};
+    if (!r->journal.path) /* failed before there was a journal */
+        return status;
+    if (run_log_end(r, state, status && err ? err->text : "", &writing) && !status)
+        return error_set(err, writing.status, "%s", writing.text);
+    return status;
+}
+
+int train_run(const struct config *cfg, const struct train_options *options, struct train_result *result,
+              struct error *err)
+{
+    struct error local = {0};
+    struct run r = {.cfg = cfg, .options = options, .result = result, .last_loss = NAN, .journal = {.fd = -1}};
+    *result = (struct train_result){.val_loss = NAN};
+    if (!err)
+        err = &local;
+    int status = run_open(&r, err);
+    if (!status)
+        status = train_steps(&r, err);
+    /* The final evaluation and sample follow the last checkpoint: a run killed in between only repeats them. */
+    if (!status)
+        status = evaluate_now(&r, 0, err);
+    if (!status)
+        status = write_sample(&r, err);
+    status = conclude(&r, status, err);
+    return run_close(&r, status, err);
+}

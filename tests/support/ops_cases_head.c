@@ -1,0 +1,212 @@
+/* Cases of the head, the auxiliary loss, the probe, and the optimizer's ops. */
+#include "tests/support/ops_case.h"
+
+#include <string.h>
+
+enum { H_Y, H_WEIGHT, H_TARGETS, H_CE, H_DY, H_DWEIGHT, H_SUM_SQ, H_MAX, H_STD, H_MARGIN, H_P, H_ENTROPY, H_LOGITS };
+enum { DIM_N, DIM_C, DIM_V };
+
+static void call_head(const struct ops *ops, struct backend *be, const struct op_case *c, void *const *p)
+{
+    const struct head_pass a = {.y = p[H_Y],
+                                .weight = p[H_WEIGHT],
+                                .targets = p[H_TARGETS],
+                                .ce = p[H_CE],
+                                .dy = p[H_DY],
+                                .dweight = p[H_DWEIGHT],
+                                .grad_scale = 0.3f,
+                                .stats = {p[H_SUM_SQ], p[H_MAX], p[H_STD], p[H_MARGIN], p[H_P], p[H_ENTROPY]},
+                                .logits = p[H_LOGITS],
+                                .N = c->dims[DIM_N],
+                                .C = c->dims[DIM_C],
+                                .V = c->dims[DIM_V]};
+    ops->head(be, &a);
+}
+
+struct head_options {
+    bool gradients, stats, logits;
+    int lowest; /* targets are drawn from lowest..V-1: negative ones are left out */
+    double spread;
+};
+
+static void head_case(struct case_list *list, int N, int C, int V, struct head_options o)
+{
+    struct op_case *c = case_new(list, "head", "N=%d C=%d V=%d gradients=%d stats=%d logits=%d lowest=%d spread=%g", N, C,
+                                 V, o.gradients, o.stats, o.logits, o.lowest, o.spread);
+    static const char *const stats[] = {"sum_sq", "max_abs", "std", "margin", "p_correct", "entropy"};
+    c->dims[DIM_N] = N, c->dims[DIM_C] = C, c->dims[DIM_V] = V;
+    c->call = call_head;
+    case_add(c, "y", BUFFER_F32, BUFFER_IN, (size_t)N * C);
+    c->buffers[case_add(c, "weight", BUFFER_F32, BUFFER_IN, (size_t)V * C)].std = o.spread;
+    struct case_buffer *targets = &c->buffers[case_add(c, "targets", BUFFER_I32, BUFFER_IN, (size_t)N)];
+    targets->low = o.lowest;
+    targets->high = o.lowest < 0 && V == 1 ? 0 : V;
+    case_add(c, "ce", BUFFER_F32, BUFFER_SET, (size_t)N);
+    case_add(c, "dy", BUFFER_F32, BUFFER_SET, o.gradients ? (size_t)N * C : 0);
+    case_add(c, "dweight", BUFFER_F32, BUFFER_ADD, o.gradients ? (size_t)V * C : 0);
+    for (int i = 0; i < 6; i++)
+        case_add(c, stats[i], BUFFER_F32, BUFFER_SET, o.stats ? (size_t)N : 0);
+    c->buffers[case_add(c, "logits", BUFFER_F32, BUFFER_SET, o.logits ? (size_t)N * V : 0)].bound = 2e-6;
+}
+
+void cases_head(struct case_list *list)
+{
+    static const int shapes[][3] = {{1, 1, 2},   {1, 64, 101}, {5, 3, 7},    {33, 16, 29}, {67, 64, 257},
+                                    {130, 32, 1009}, {200, 96, 64}, {19, 130, 37}};
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+        int N = shapes[s][0], C = shapes[s][1], V = shapes[s][2];
+        double spread = 1.0 / (C > 16 ? 4 : 1);
+        head_case(list, N, C, V, (struct head_options){true, true, true, 0, spread});
+        head_case(list, N, C, V, (struct head_options){true, false, false, -V, spread});
+        head_case(list, N, C, V, (struct head_options){false, true, false, -2, spread});
+        head_case(list, N, C, V, (struct head_options){false, false, true, -1, spread});
+    }
+    head_case(list, 7, 16, 53, (struct head_options){true, true, false, 0, 8}); /* sharp: p near 0 and 1 */
+    head_case(list, 7, 16, 1, (struct head_options){true, false, true, 0, 1});
+}
+
+enum { A_H, A_SCALE, A_MEAN, A_SCALARS, A_DH, A_SUM, A_RADIAL };
+enum { SCALAR_FLOATS = sizeof(struct step_scalars) / sizeof(float) };
+
+static void call_aux(const struct ops *ops, struct backend *be, const struct op_case *c, void *const *p)
+{
+    const struct aux_loss a = {.h = p[A_H], .scale = p[A_SCALE], .mean = p[A_MEAN], .dh = p[A_DH], .sum = p[A_SUM],
+                               .radial = p[A_RADIAL], .lambda = 0.1f, .grad_scale = 0.25f, .scalars = p[A_SCALARS],
+                               .N = c->dims[DIM_N], .C = c->dims[DIM_C]};
+    ops->aux_loss(be, &a);
+}
+
+static void aux_case(struct case_list *list, int N, int C, bool mean, bool gradient, bool radial)
+{
+    struct op_case *c =
+        case_new(list, "aux_loss", "N=%d C=%d mean=%d gradient=%d radial=%d", N, C, mean, gradient, radial);
+    c->dims[DIM_N] = N, c->dims[DIM_C] = C;
+    c->call = call_aux;
+    case_add(c, "h", BUFFER_F32, BUFFER_IN, (size_t)N * C);
+    struct case_buffer *scale = &c->buffers[case_add(c, "scale", BUFFER_F32, BUFFER_IN, (size_t)N)];
+    scale->center = 2, scale->std = 0.2;
+    c->buffers[case_add(c, "mean", BUFFER_F32, BUFFER_IN, mean ? (size_t)N : 0)].std = 0.1;
+    c->buffers[case_add(c, "scalars", BUFFER_F32, BUFFER_IN, SCALAR_FLOATS)].center = 0.5;
+    case_add(c, "dh", BUFFER_F32, BUFFER_ADD, gradient ? (size_t)N * C : 0);
+    c->buffers[case_add(c, "sum", BUFFER_F64, BUFFER_ADD, 1)].bound = 1e-6;
+    case_add(c, "radial", BUFFER_F32, BUFFER_SET, radial ? (size_t)N : 0);
+}
+
+enum { P_DH, P_H, P_RADIAL, P_TANGENTIAL };
+
+static void call_probe(const struct ops *ops, struct backend *be, const struct op_case *c, void *const *p)
+{
+    const struct radial_probe a = {.dh = p[P_DH], .h = p[P_H], .grad_scale = 0.02f, .radial = p[P_RADIAL],
+                                   .tangential = p[P_TANGENTIAL], .N = c->dims[DIM_N], .C = c->dims[DIM_C]};
+    ops->radial_probe(be, &a);
+}
+
+static void probe_case(struct case_list *list, int N, int C)
+{
+    struct op_case *c = case_new(list, "radial_probe", "N=%d C=%d", N, C);
+    c->dims[DIM_N] = N, c->dims[DIM_C] = C;
+    c->call = call_probe;
+    case_add(c, "dh", BUFFER_F32, BUFFER_IN, (size_t)N * C);
+    case_add(c, "h", BUFFER_F32, BUFFER_IN, (size_t)N * C);
+    case_add(c, "radial", BUFFER_F32, BUFFER_SET, (size_t)N);
+    case_add(c, "tangential", BUFFER_F32, BUFFER_SET, (size_t)N);
+}
+
+enum { O_PARAMS, O_M, O_V, O_GRADS, O_NORM, O_SCALARS };
+enum { Q_X, Q_SCALARS, Q_OUT };
+enum { FLAT = 9001 };
+
+/* Odd offsets, a gap that must stay as it is, an empty segment, and a group that is off. */
+static const struct param_segment segments[] = {
+    {0, 1, true, GROUP_ALWAYS},     {1, 4099, true, GROUP_ALWAYS},  {4100, 33, false, GROUP_GAMMA}, {4200, 0, true, GROUP_TILDE},
+    {4200, 77, false, GROUP_TILDE}, {4277, 4723, true, GROUP_ALWAYS},
+};
+enum { SEGMENTS = sizeof segments / sizeof segments[0] };
+
+static void prepare_scalars(struct step_scalars *to, int variant)
+{
+    *to = (struct step_scalars){.gate = 0.5f, .lr = 3e-3f, .adam_step = {1 + 40 * variant, 3 * variant, 1 - variant}};
+}
+
+static void prepare_adamw(const struct op_case *c, void *const *host)
+{
+    float *v = host[O_V];
+    for (int i = 0; i < FLAT; i++) /* second moments are not negative */
+        v[i] = v[i] < 0 ? -v[i] : v[i];
+    prepare_scalars(host[O_SCALARS], c->dims[0]);
+}
+
+static void call_adamw(const struct ops *ops, struct backend *be, const struct op_case *c, void *const *p)
+{
+    const struct adamw a = {.params = p[O_PARAMS], .m = p[O_M], .v = p[O_V], .grads = p[O_GRADS], .segments = segments,
+                            .segment_count = SEGMENTS, .norm_sq = p[O_NORM], .clip = (float)c->reals[0], .beta1 = 0.9f,
+                            .beta2 = 0.95f, .eps = 1e-8f, .weight_decay = 0.1f, .scalars = p[O_SCALARS]};
+    ops->adamw(be, &a);
+}
+
+static void prepare_sum(const struct op_case *c, void *const *host)
+{
+    prepare_scalars(host[Q_SCALARS], c->dims[0]);
+}
+
+static void call_sum(const struct ops *ops, struct backend *be, const struct op_case *c, void *const *p)
+{
+    (void)c;
+    ops->sum_squares(be, p[Q_OUT], p[Q_X], segments, SEGMENTS, p[Q_SCALARS]);
+}
+
+static void call_ema(const struct ops *ops, struct backend *be, const struct op_case *c, void *const *p)
+{
+    ops->ema_update(be, p[0], p[1], 0.99, 0.125, c->dims[0]);
+}
+
+static void optimizer_cases(struct case_list *list, int variant, double clip, double norm_sq)
+{
+    struct op_case *c = case_new(list, "adamw", "variant=%d clip=%g norm_sq=%g", variant, clip, norm_sq);
+    c->dims[0] = variant;
+    c->reals[0] = clip;
+    c->call = call_adamw;
+    c->prepare = prepare_adamw;
+    case_add(c, "params", BUFFER_F32, BUFFER_INOUT, FLAT);
+    case_add(c, "m", BUFFER_F32, BUFFER_INOUT, FLAT);
+    case_add(c, "v", BUFFER_F32, BUFFER_INOUT, FLAT);
+    for (int k = O_PARAMS; k <= O_V; k++)
+        c->buffers[k].bound = 5e-7;
+    case_add(c, "grads", BUFFER_F32, BUFFER_IN, FLAT);
+    struct case_buffer *norm = &c->buffers[case_add(c, "norm_sq", BUFFER_F64, BUFFER_IN, 1)];
+    norm->center = norm_sq, norm->std = 0;
+    case_add(c, "scalars", BUFFER_F32, BUFFER_IN, SCALAR_FLOATS);
+    c = case_new(list, "sum_squares", "variant=%d clip=%g", variant, clip);
+    c->dims[0] = variant;
+    c->call = call_sum;
+    c->prepare = prepare_sum;
+    case_add(c, "x", BUFFER_F32, BUFFER_IN, FLAT);
+    case_add(c, "scalars", BUFFER_F32, BUFFER_IN, SCALAR_FLOATS);
+    c->buffers[case_add(c, "out", BUFFER_F64, BUFFER_SET, 1)].bound = 1e-12;
+}
+
+void cases_optimizer(struct case_list *list)
+{
+    for (int variant = 0; variant < 2; variant++) {
+        optimizer_cases(list, variant, 0, 400);
+        optimizer_cases(list, variant, 1, 400);
+        optimizer_cases(list, variant, 1, 0.25);
+    }
+    for (int count = 1; count < 20; count += 6) {
+        struct op_case *c = case_new(list, "ema_update", "count=%d", count);
+        c->dims[0] = count;
+        c->call = call_ema;
+        c->buffers[case_add(c, "ema", BUFFER_F64, BUFFER_INOUT, (size_t)count)].bound = 1e-15;
+        case_add(c, "sums", BUFFER_F64, BUFFER_IN, (size_t)count);
+    }
+    static const int shapes[][2] = {{1, 1}, {1, 64}, {7, 3}, {37, 65}, {130, 256}};
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+        int N = shapes[s][0], C = shapes[s][1];
+        aux_case(list, N, C, false, true, true);
+        aux_case(list, N, C, true, true, false);
+        aux_case(list, N, C, true, false, true);
+        aux_case(list, N, C, false, false, false);
+        if (C > 1) /* a vector of one has no direction but its own */
+            probe_case(list, N, C);
+    }
+}
