@@ -73,12 +73,27 @@ static json_t *metadata_of(const struct trainer *t, const struct checkpoint_data
     return metadata;
 }
 
+/* An update can overflow after a loss that was finite: such a state must not replace a good one. */
+static int check_finite(const struct writing *w, const struct trainer *t, struct error *err)
+{
+    for (size_t i = 0; i < w->count; i++) {
+        const float *values = w->tensors[i].data;
+        for (size_t j = 0; w->tensors[i].type == TENSOR_F32 && j < w->tensors[i].count; j++)
+            if (!isfinite(values[j]))
+                return error_set(err, STATUS_FAILED, "step %lld: not finite: tensor %s is %g at %zu; the checkpoint before "
+                                 "stays", (long long)t->step, w->tensors[i].name, (double)values[j], j);
+    }
+    return STATUS_OK;
+}
+
 int checkpoint_write(const char *path, const struct trainer *t, const struct checkpoint_data *data, struct error *err)
 {
     struct writing w = {0};
     gather(&w, t);
     json_t *metadata = metadata_of(t, data);
-    int status = tensorfile_write(path, w.tensors, w.count, metadata, err);
+    int status = check_finite(&w, t, err);
+    if (!status && tensorfile_write(path, w.tensors, w.count, metadata, err))
+        status = error_wrap(err, "checkpoint of step %lld", (long long)t->step);
     json_decref(metadata);
     for (size_t i = 0; i < w.count; i++)
         free((void *)w.tensors[i].name);
@@ -87,7 +102,7 @@ int checkpoint_write(const char *path, const struct trainer *t, const struct che
     free(w.tensors);
     free(w.c);
     free(w.ema);
-    return status ? error_wrap(err, "checkpoint of step %lld", (long long)t->step) : STATUS_OK;
+    return status;
 }
 
 /* ------------------------------------------------------------------------------------------- reading */

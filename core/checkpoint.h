@@ -13,7 +13,8 @@ struct checkpoint_data {
     const char *corpus, *tokenizer;
 };
 
-/* Write the trainer's state. On failure (disk full ...) the old file is untouched. */
+/* Write the trainer's state. On failure the old file is untouched: disk full, or a parameter or moment that is not
+ * finite (the error names step and tensor). */
 int checkpoint_write(const char *path, const struct trainer *t, const struct checkpoint_data *data, struct error *err);
 
 /* Read a state into a trainer of the same configuration: every tensor, or an error naming those that do not fit and the

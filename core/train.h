@@ -19,7 +19,7 @@ struct train_progress {
     double gate;
     double tokens_per_s;     /* over the last few steps */
     double seconds_left;
-    const char *phase;       /* "tokenizer", "train", "eval", "sample" */
+    const char *phase;       /* "train", "eval", "sample", "profile", or what is made of the data */
 };
 
 struct train_options {

@@ -5,44 +5,14 @@
 #include "core/memory.h"
 #include "harness/store_internal.h"
 
-enum { DIGEST = 65 };
-
-/* Digests already asked for, by the keys they depend on. */
-struct digest_memo {
-    struct config of;
-    char corpus[DIGEST], tokenizer[DIGEST];
-};
-
 struct submission {
     struct store *s;
     const struct spec *spec;
-    store_digests *digests;
-    struct digest_memo *memo;
-    int memos;
+    struct store_identities *ids;
     int64_t now, position; /* the next queue position */
     char *after;           /* JSON */
     struct store_submitted *out;
 };
-
-static bool same_data(const struct config *a, const struct config *b)
-{
-    return a->corpus_size == b->corpus_size && a->corpus_seed == b->corpus_seed && a->vocab == b->vocab &&
-           strcmp(a->corpus, b->corpus) == 0 && strcmp(a->tokenizer, b->tokenizer) == 0 &&
-           strcmp(a->valid, b->valid) == 0;
-}
-
-static const struct digest_memo *find_digests(struct submission *sub, const struct config *cfg, struct error *err)
-{
-    for (int i = 0; i < sub->memos; i++)
-        if (same_data(&sub->memo[i].of, cfg))
-            return &sub->memo[i];
-    struct digest_memo fresh = {.of = *cfg};
-    if (sub->digests(cfg, fresh.corpus, fresh.tokenizer, err))
-        return NULL;
-    sub->memo = memory_resize(sub->memo, (size_t)sub->memos + 1, sizeof *sub->memo);
-    sub->memo[sub->memos] = fresh;
-    return &sub->memo[sub->memos++];
-}
 
 static int upsert_sweep(struct submission *sub, struct error *err)
 {
@@ -91,7 +61,7 @@ static int set_aside(struct submission *sub, struct error *err)
 /* --------------------------------------------------------------------------------------------- a run */
 
 static int insert_run(struct submission *sub, const char *id, const char *variant, const struct config *cfg,
-                      struct error *err)
+                      const char *json, struct error *err)
 {
     const struct spec_limits *limits = &sub->spec->limits;
     sqlite3_stmt *insert = store_prepare(
@@ -100,11 +70,6 @@ static int insert_run(struct submission *sub, const char *id, const char *varian
                 "VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)", err);
     if (!insert)
         return STATUS_FAILED;
-    json_t *object = config_to_json(cfg);
-    char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(17));
-    json_decref(object);
-    if (!text)
-        return store_refuse(sub->s, err, "run %s: its configuration cannot be written as JSON", id);
     store_bind_text(insert, 1, id);
     store_bind_text(insert, 2, sub->spec->name);
     store_bind_text(insert, 3, variant);
@@ -118,10 +83,8 @@ static int insert_run(struct submission *sub, const char *id, const char *varian
     store_bind_int(insert, 11, limits->timeout_us);
     store_bind_int(insert, 12, cfg->steps);
     store_bind_text(insert, 13, sub->after);
-    store_bind_text(insert, 14, text);
-    int status = store_step(sub->s, insert, "queue a run", err);
-    free(text);
-    return status;
+    store_bind_text(insert, 14, json);
+    return store_step(sub->s, insert, "queue a run", err);
 }
 
 static void merge_list(int64_t *to, int *count, const int64_t *from, int more)
@@ -229,15 +192,17 @@ static int submit_run(struct submission *sub, int64_t i, struct error *err)
     struct config cfg;
     char id[CONFIG_ID];
     const char *variant = sub->spec->variants[spec_run(sub->spec, i, &cfg)].name;
-    const struct digest_memo *digests = find_digests(sub, &cfg, err);
-    if (!digests)
-        return error_wrap(err, "run %lld of the sweep", (long long)i);
-    config_identity(&cfg, digests->corpus, digests->tokenizer, id);
+    const char *json;
+    int status = store_identify(sub->ids, &cfg, id, &json, err);
+    if (status) {
+        error_wrap(err, "run %lld of the sweep", (long long)i);
+        return status;
+    }
     bool known = false, fresh = false, first = false;
     enum run_state state = RUN_QUEUED;
-    int status = look_up(sub, id, &known, &state, err);
+    status = look_up(sub, id, &known, &state, err);
     if (!status && !known)
-        status = insert_run(sub, id, variant, &cfg, err);
+        status = insert_run(sub, id, variant, &cfg, json, err);
     if (!status)
         status = add_member(sub, id, variant, &fresh, &first, err);
     if (status)
@@ -312,16 +277,17 @@ int store_submit(struct store *s, const struct spec *spec, store_digests *digest
                  struct error *err)
 {
     *out = (struct store_submitted){0};
-    struct submission sub = {.s = s, .spec = spec, .digests = digests, .now = store_now(), .out = out};
+    struct submission sub = {.s = s, .spec = spec, .now = store_now(), .out = out};
     int status = store_begin(s, true, err);
     if (status)
         return status;
+    sub.ids = store_identities_create(digests);
     json_t *object = spec_after_to_json(&spec->after);
     sub.after = json_dumps(object, JSON_COMPACT);
     json_decref(object);
     status = submit_all(&sub, err);
     free(sub.after);
-    free(sub.memo);
+    store_identities_destroy(sub.ids);
     if (status) {
         store_rollback(s);
         return status;

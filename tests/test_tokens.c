@@ -32,14 +32,18 @@ static struct tokenizer *wide_tokenizer(void)
 /* Four merges: "he", "the", " the", two newlines. */
 static struct tokenizer *small_tokenizer(void)
 {
-    struct tokenizer_merge merges[] = {{.left = 71, .right = 68}, {.left = 83, .right = 256}, {.left = 220, .right = 257},
+    struct tokenizer_merge merges[] = {{.left = 71, .right = 68},
+                                       {.left = 83, .right = 256},
+                                       {.left = 220, .right = 257},
                                        {.left = 198, .right = 198}};
     return tokenizer_create(merges, 4);
 }
 
-static void expect_round_trip(const struct tokenizer *t, const char *folder, const void *bytes, size_t size, int threads)
+static void expect_round_trip(const struct tokenizer *t, const char *folder, const void *bytes, size_t size,
+                              int threads)
 {
-    char *in = data_file_write(folder, "in", bytes, size), *out = file_join(folder, "out"), *back = file_join(folder, "back");
+    char *in = data_file_write(folder, "in", bytes, size), *out = file_join(folder, "out"),
+         *back = file_join(folder, "back");
     struct text text;
     struct tokens tokens;
     struct error err = {0};
@@ -246,6 +250,8 @@ static void test_damaged(void **state)
         {24, 4, 256, "end of text 260"},
         {28, 4, 261, "end of text 261"},
         {32, 4, 2, "flags 2"},
+        {36, 4, 1, "makes no sense"},
+        {110, 1, 1, "makes no sense"},
     };
     for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
         memcpy(copy, file, size);

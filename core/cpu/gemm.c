@@ -1,10 +1,58 @@
 #include "core/cpu/gemm.h"
 
 #include <cblas.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
-void gemm_one_thread(void)
+/* Exported by OpenBLAS builds that choose their kernels at run time; absent elsewhere, hence weak. */
+extern void openblas_read_env(void) __attribute__((weak));
+extern void gotoblas_dynamic_init(void) __attribute__((weak));
+extern void gotoblas_dynamic_quit(void) __attribute__((weak));
+
+/* OpenBLAS 0.3.21 takes a processor newer than itself for a Prescott and uses SSE3: an eighth of the speed. Where it
+ * chose kernels without AVX on a processor that has it, choose again. OPENBLAS_CORETYPE, when set, has the last word. */
+static const char *better_kernels(void)
+{
+    static const char *const old[] = {"Prescott", "Core2", "Penryn", "Dunnington", "Nehalem", "Atom", "Katmai", "Banias"};
+    const char *chosen = openblas_get_corename();
+    bool is_old = false;
+    for (size_t i = 0; i < sizeof old / sizeof old[0]; i++)
+        is_old |= strcasecmp(chosen, old[i]) == 0;
+    if (!is_old || getenv("OPENBLAS_CORETYPE"))
+        return NULL;
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        return "SkylakeX";
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return "Haswell";
+#endif
+    return NULL;
+}
+
+static void setup(void)
 {
     openblas_set_num_threads(1);
+    const char *better = better_kernels();
+    if (better && openblas_read_env && gotoblas_dynamic_init && gotoblas_dynamic_quit) {
+        setenv("OPENBLAS_CORETYPE", better, 1);
+        openblas_read_env();
+        gotoblas_dynamic_quit();
+        gotoblas_dynamic_init();
+        unsetenv("OPENBLAS_CORETYPE"); /* children decide for themselves */
+    }
+}
+
+void gemm_setup(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, setup);
+}
+
+const char *gemm_kernels(void)
+{
+    return openblas_get_corename();
 }
 
 void gemm_nt(int m, int n, int k, const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc)

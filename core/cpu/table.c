@@ -10,9 +10,10 @@ static int cpu_create(struct backend **out, const struct backend_options *option
 {
     if (options->threads < 1)
         return error_set(err, STATUS_BAD_INPUT, "threads: want at least 1, found %d", options->threads);
-    gemm_one_thread(); /* every thread of ours calls it for its own share */
+    gemm_setup(); /* every thread of ours calls it for its own share */
     struct backend *be = memory_alloc(1, sizeof *be);
     be->threads = options->threads;
+    be->kernels = kernels_best();
     *out = be;
     return STATUS_OK;
 }
@@ -22,6 +23,7 @@ static void cpu_destroy(struct backend *be)
     if (be) {
         blocks_release_all(&be->blocks);
         free(be->scratch);
+        free(be->rope);
     }
     free(be);
 }
@@ -36,10 +38,11 @@ static void cpu_release(struct backend *be, void *memory)
     blocks_release(&be->blocks, memory);
 }
 
-void *cpu_scratch(struct backend *be, size_t bytes)
+float *cpu_scratch(struct backend *be, size_t count)
 {
+    size_t bytes = count * sizeof(float);
     if (bytes > be->scratch_bytes) {
-        size_t whole = (bytes + bytes / 4 + 4095) / 4096 * 4096;
+        size_t whole = (bytes + bytes / 8 + 4095) / 4096 * 4096;
         free(be->scratch);
         be->scratch = aligned_alloc(4096, whole);
         if (!be->scratch) { /* an op has no way to report, and the run could not go on */
@@ -49,6 +52,11 @@ void *cpu_scratch(struct backend *be, size_t bytes)
         be->scratch_bytes = whole;
     }
     return be->scratch;
+}
+
+size_t cpu_padded(size_t count)
+{
+    return (count + 15) / 16 * 16 + 16;
 }
 
 const struct ops *ops_cpu(void)
@@ -66,22 +74,22 @@ const struct ops *ops_cpu(void)
         .sync = ref_sync,
         .replay = ref_replay,
         .forget_graphs = ref_forget_graphs,
-        .embed_forward = ref_embed_forward,
-        .embed_backward = ref_embed_backward,
-        .norm_forward = ref_norm_forward,
-        .norm_backward = ref_norm_backward,
-        .linear_forward = ref_linear_forward,
-        .linear_backward = ref_linear_backward,
-        .attention_forward = ref_attention_forward,
-        .attention_backward = ref_attention_backward,
-        .head = ref_head,
-        .aux_loss = ref_aux_loss,
-        .radial_probe = ref_radial_probe,
-        .sum_squares = ref_sum_squares,
-        .adamw = ref_adamw,
+        .embed_forward = cpu_embed_forward,
+        .embed_backward = cpu_embed_backward,
+        .norm_forward = cpu_norm_forward,
+        .norm_backward = cpu_norm_backward,
+        .linear_forward = cpu_linear_forward,
+        .linear_backward = cpu_linear_backward,
+        .attention_forward = cpu_attention_forward,
+        .attention_backward = cpu_attention_backward,
+        .head = cpu_head,
+        .aux_loss = cpu_aux_loss,
+        .radial_probe = cpu_radial_probe,
+        .sum_squares = cpu_sum_squares,
+        .adamw = cpu_adamw,
         .ema_update = ref_ema_update,
-        .decode_attention = ref_decode_attention,
-        .sample = ref_sample,
+        .decode_attention = cpu_decode_attention,
+        .sample = cpu_sample,
     };
     return &table;
 }

@@ -246,8 +246,8 @@ static int lay_words(struct training *t, const struct bpe_words *words, struct e
     for (size_t i = 0; i < words->capacity; i++)
         total += words->words[i].bytes ? words->words[i].length : 0;
     if (total > INT32_MAX)
-        return error_set(err, STATUS_BAD_INPUT, "the text's different words have %zu bytes; at most %d can be trained on",
-                         total, INT32_MAX);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "the text's different words have %zu bytes; at most %d can be trained on", total, INT32_MAX);
     t->symbols = memory_alloc(total, sizeof *t->symbols);
     t->next = memory_alloc(total, sizeof *t->next);
     t->previous = memory_alloc(total, sizeof *t->previous);
@@ -291,9 +291,10 @@ static int merge_all(struct training *t, const struct progress *progress, struct
     while (t->merge_count < t->merges_wanted) {
         uint32_t best = best_pair(t);
         if (best == NOWHERE)
-            return error_set(err, STATUS_BAD_INPUT,
-                             "the text supports a vocabulary of %u (no pair of tokens is left that occurs twice); %u wanted",
-                             TOKENIZER_LEAST_VOCAB + t->merge_count, TOKENIZER_LEAST_VOCAB + t->merges_wanted);
+            return error_set(
+                err, STATUS_BAD_INPUT,
+                "the text supports a vocabulary of %u (no pair of tokens is left that occurs twice); %u wanted",
+                TOKENIZER_LEAST_VOCAB + t->merge_count, TOKENIZER_LEAST_VOCAB + t->merges_wanted);
         merge_pair(t, best);
         if (progress && progress->report && t->merge_count % REPORT_EVERY == 0)
             progress->report(progress->arg, "merging", t->merge_count, t->merges_wanted);

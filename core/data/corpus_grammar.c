@@ -241,7 +241,9 @@ static int parse_rules(struct corpus_grammar *g, struct error *err)
     for (size_t i = 0; i < g->rule_count; i++) {
         struct grammar_rule *rule = &g->rules[i];
         struct grammar_span *spans = memory_alloc(rule->count, sizeof *spans);
-        int status = rule->count ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "grammar: rule '%s': empty", rule->name);
+        int status = STATUS_OK;
+        if (!rule->count)
+            status = error_set(err, STATUS_BAD_INPUT, "grammar: rule '%s': empty", rule->name);
         for (size_t k = 0; !status && k < rule->count; k++) {
             struct parser p = {g, rule->name, rule->source[k], err};
             status = parse_sequence(&p, false, &spans[k]);
@@ -335,7 +337,7 @@ struct corpus_grammar *corpus_grammar_create(const char *const *const *tables, s
     int status = grammar_read_tables(g, tables, err);
     if (!status)
         status = parse_rules(g, err);
-    for (size_t i = 0; !status && i < g->rule_count; i++) { /* every rule, so that no recursion hides in an unused one */
+    for (size_t i = 0; !status && i < g->rule_count; i++) { /* all, so that no recursion hides in an unused one */
         size_t longest;
         status = longest_rule(g, &g->rules[i], &longest, err);
         if (!strcmp(g->rules[i].name, "story"))

@@ -54,7 +54,8 @@ static int read_list_header(struct corpus_grammar *g, const char *line, struct e
     for (line += length; !status && *line == ' '; line += length) {
         length = strcspn(++line, " ");
         if (list->width == GRAMMAR_WIDTH)
-            return error_set(err, STATUS_BAD_INPUT, "grammar: list '%s': more than %d fields", list->name, GRAMMAR_WIDTH);
+            return error_set(err, STATUS_BAD_INPUT, "grammar: list '%s': more than %d fields", list->name,
+                             GRAMMAR_WIDTH);
         status = copy_name(list->field_names[list->width++], line, length, err);
     }
     if (!status && list->width == 0)

@@ -34,8 +34,10 @@ const char *const corpus_words[] = {
     "marble|roll it|rolled it", "teddy bear|hug it|hugged it", "hat|wear it|wore it", "scarf|wear it|wore it",
     "book|read it|read it", "yo-yo|spin it|spun it", "wagon|pull it|pulled it", "balloon|toss it|tossed it",
     "crown|wear it|wore it", "bell|ring it|rang it", "lantern|light it|lit it", "toy plane|throw it|threw it",
-    "toy car|race it|raced it", "toy horse|ride it|rode it", "magnet|play with it|played with it", "sled|pull it|pulled it", "mask|wear it|wore it",
-    "rattle|shake it|shook it", "toy ship|sail it|sailed it", "music box|open it|opened it", "rag doll|hug it|hugged it",
+    "toy car|race it|raced it", "toy horse|ride it|rode it", "magnet|play with it|played with it",
+    "sled|pull it|pulled it", "mask|wear it|wore it",
+    "rattle|shake it|shook it", "toy ship|sail it|sailed it", "music box|open it|opened it",
+    "rag doll|hug it|hugged it",
     "flute|play it|played it", "umbrella|open it|opened it",
 
     "@color name",
@@ -51,15 +53,18 @@ const char *const corpus_words[] = {
     "@place name at",
     "park|in the park", "beach|at the beach", "garden|in the garden", "forest|in the forest",
     "meadow|in the meadow", "farm|on the farm", "hill|on the hill", "lake|by the lake", "river|by the river",
-    "playground|at the playground", "orchard|in the orchard", "old mill|at the old mill", "school yard|in the school yard",
+    "playground|at the playground", "orchard|in the orchard", "water mill|at the old mill",
+    "school yard|in the school yard",
     "village square|in the village square", "duck pond|by the duck pond", "train station|near the train station",
-    "harbor|at the harbor", "castle|at the castle", "valley|in the valley", "marsh|in the marsh", "vineyard|in the vineyard",
+    "harbor|at the harbor", "castle|at the castle", "valley|in the valley", "marsh|in the marsh",
+    "vineyard|in the vineyard",
     "cornfield|in the cornfield",
 
     "@home where",
     "near the river", "at the edge of the woods", "on top of a hill", "beside the sea", "at the end of a long road",
     "behind the bakery", "next to a windmill", "under the tall pine trees", "across from the school",
-    "above the toy shop", "beside a wheat field", "by the old stone bridge", "on a small island", "behind a tall hedge", "below the church tower",
+    "above the toy shop", "beside a wheat field", "by the old stone bridge", "on a small island",
+    "behind a tall hedge", "below the church tower",
     "between two apple trees", "not far from the harbor", "where two paths cross",
 
     "@indoors where",
@@ -94,14 +99,16 @@ const char *const corpus_words[] = {
     "@fruit one many",
     "apple|apples", "cookie|cookies", "plum|plums", "pear|pears", "peach|peaches", "carrot|carrots", "muffin|muffins",
     "cherry|cherries", "strawberry|strawberries", "bun|buns", "nut|nuts", "grape|grapes", "banana|bananas",
-    "orange|oranges", "pancake|pancakes", "candy|candies", "fig|figs", "lemon|lemons", "radish|radishes", "dumpling|dumplings", "biscuit|biscuits", "apricot|apricots",
+    "orange|oranges", "pancake|pancakes", "candy|candies", "fig|figs", "lemon|lemons", "radish|radishes",
+    "dumpling|dumplings", "biscuit|biscuits", "apricot|apricots",
     "raisin|raisins", "walnut|walnuts",
 
     /* total = given + left */
     "@sum total given left",
     "four|two|two", "seven|five|two", "eight|two|six", "five|two|three", "five|three|two", "six|two|four",
     "six|three|three", "seven|three|four", "seven|four|three", "seven|two|five", "eight|four|four",
-    "eight|three|five", "nine|four|five", "nine|three|six", "ten|five|five", "ten|four|six", "nine|two|seven", "ten|seven|three",
+    "eight|three|five", "nine|four|five", "nine|three|six", "ten|five|five", "ten|four|six", "nine|two|seven",
+    "ten|seven|three",
     "six|four|two",
 
     /* price + change = coins */
@@ -118,12 +125,13 @@ const char *const corpus_words[] = {
     "@job name place",
     "baker|bakery", "farmer|barn", "fisherman|harbor", "teacher|school", "doctor|clinic", "gardener|greenhouse",
     "mailman|post office", "shopkeeper|shop", "painter|studio", "carpenter|workshop", "librarian|library",
-    "blacksmith|forge", "tailor|tailor shop", "shepherd|field", "miller|mill", "beekeeper|orchard", "potter|pottery", "sailor|ship",
+    "blacksmith|forge", "tailor|tailor shop", "shepherd|field", "miller|mill", "beekeeper|orchard",
+    "potter|pottery", "sailor|ship",
     "clockmaker|clock shop", "cook|kitchen",
 
     "@flower name many",
     "rose|roses", "tulip|tulips", "daisy|daisies", "sunflower|sunflowers", "lily|lilies", "poppy|poppies",
-    "violet|violets", "pumpkin|pumpkins", "tomato|tomatoes", "bean|beans", "melon|melons", "bluebell|bluebells",
+    "lilac|lilacs", "pumpkin|pumpkins", "tomato|tomatoes", "bean|beans", "melon|melons", "bluebell|bluebells",
 
     "@trait name",
     "kind", "brave", "curious", "gentle", "cheerful", "helpful", "clever", "careful", "patient", "honest", "polite",
@@ -134,7 +142,7 @@ const char *const corpus_words[] = {
     "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
 
     "@clothes name",
-    "coat", "sweater", "vest", "jacket", "apron", "cape", "raincoat", "cloak", "poncho", "cardigan", "blanket",
+    "coat", "sweater", "vest", "jacket", "apron", "cape", "raincoat", "cloak", "poncho", "cardigan", "tunic",
 
     "@number name",
     "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
@@ -144,12 +152,13 @@ const char *const corpus_words[] = {
     "marbles",
 
     "@treasure name",
-    "seashell", "gold coin", "glass bead", "silver key", "old ring", "blue stone", "feather", "thimble", "pocket watch",
+    "seashell", "copper coin", "glass bead", "rusty key", "gold ring", "wishing stone", "feather", "thimble",
+    "pocket watch",
     "pearl", "little mirror", "brass button", "wooden flute", "crystal",
 
     /* Feelings that fit "felt X" and "was X". */
     "@glad name",
-    "happy", "glad", "delighted", "cheerful", "joyful", "pleased", "overjoyed", "merry",
+    "happy", "glad", "content", "cheerful", "joyful", "pleased", "jolly", "merry", "lighthearted",
     "@sad name",
     "sad", "upset", "gloomy", "unhappy", "worried", "miserable", "downhearted", "troubled", "glum",
 

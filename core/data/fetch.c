@@ -125,7 +125,8 @@ static int lock_part(struct fetch_download *d, struct error *err)
 }
 
 /* The part is whole: compare it with the sum wanted ("" for any), record its own, and give it its name. */
-static int accept_part(const struct fetch_download *d, const char *path, const char *name, const char *want, struct error *err)
+static int accept_part(const struct fetch_download *d, const char *path, const char *name, const char *want,
+                       struct error *err)
 {
     char sum[SUM_HEX + 1];
     int status = file_sum(d->part, sum, err);
@@ -151,7 +152,8 @@ static int download_file(const char *url, const char *path, const char *name, co
                          const struct progress *progress, struct error *err)
 {
     char *part = memory_format("%s.part", path);
-    struct fetch_download d = {.url = url, .part = part, .headers = memory_format("%s.headers", path), .progress = progress};
+    struct fetch_download d = {
+        .url = url, .part = part, .headers = memory_format("%s.headers", path), .progress = progress};
     int status = lock_part(&d, err);
     if (!status) {
         if (access(path, F_OK) != 0) { /* else the process that held the lock has just finished it */
@@ -227,7 +229,8 @@ int fetch_use(const struct fetch_set *set, const struct fetch_file *file, char *
         return status;
     *path = file_join(directory, file->name);
     if (access(*path, F_OK) != 0)
-        status = error_set(err, STATUS_BAD_INPUT, "%s: not there: 'taper data fetch %s' downloads it", *path, set->name);
+        status =
+            error_set(err, STATUS_BAD_INPUT, "%s: not there: 'taper data fetch %s' downloads it", *path, set->name);
     else
         status = check_file(*path, "", err);
     free(directory);

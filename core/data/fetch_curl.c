@@ -171,7 +171,8 @@ int fetch_curl(struct fetch_download *d, struct error *err)
                 return status;
             continue;
         }
-        bool broken = d->exit_status == CURL_PARTIAL || d->exit_status == CURL_RECEIVE || d->exit_status == CURL_TIMEOUT;
+        bool broken =
+            d->exit_status == CURL_PARTIAL || d->exit_status == CURL_RECEIVE || d->exit_status == CURL_TIMEOUT;
         if (!broken || part_size(d) <= had)
             break;
     }

@@ -156,8 +156,9 @@ static int read_merge(struct loading *l, size_t line, char *text, size_t length,
                          l->merges_path, line, text);
     struct tokenizer *t = l->t;
     if (t->merge_count + TOKENIZER_LEAST_VOCAB >= t->vocab)
-        return error_set(err, STATUS_BAD_INPUT, "%s:%zu: more merges than the %u entries of " VOCAB_NAME " leave room for",
-                         l->merges_path, line, t->vocab);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s:%zu: more merges than the %u entries of " VOCAB_NAME " leave room for", l->merges_path,
+                         line, t->vocab);
     struct tokenizer_merge merge;
     *space = '\0';
     int status = merge_part(l, line, text, &merge.left, err);
@@ -209,8 +210,9 @@ static int read_merges(struct loading *l, struct error *err)
     file_map_close(&map);
     for (uint32_t id = 0; !status && id < l->t->vocab; id++)
         if (!l->made[id])
-            status = error_set(err, STATUS_BAD_INPUT, "%s: entry \"%s\": neither a byte nor made by a line of " MERGES_NAME,
-                               l->vocab_path, symbol_of_id(l, id, ""));
+            status =
+                error_set(err, STATUS_BAD_INPUT, "%s: entry \"%s\": neither a byte nor made by a line of " MERGES_NAME,
+                          l->vocab_path, symbol_of_id(l, id, ""));
     return status;
 }
 

@@ -36,6 +36,7 @@ static void header_check(const struct header *h, unsigned char check[sizeof h->c
 
 static int check_header(const struct header *h, const char *path, uint64_t size, struct error *err)
 {
+    static const unsigned char zero[sizeof h->zero];
     unsigned char check[sizeof h->check];
     header_check(h, check);
     if (h->version != VERSION)
@@ -44,10 +45,12 @@ static int check_header(const struct header *h, const char *path, uint64_t size,
     if (memcmp(check, h->check, sizeof check) != 0)
         return error_set(err, STATUS_BAD_INPUT, "%s: damaged token file: the header does not match its checksum", path);
     if ((h->width != 2 && h->width != 4) || h->vocab == 0 || h->end_of_text >= h->vocab ||
-        (h->width == 2 && h->vocab > 65536) || (h->flags & ~(uint32_t)FLAG_BARE_END))
-        return error_set(err, STATUS_BAD_INPUT,
-                         "%s: the token file's header makes no sense: width %u, vocabulary %u, end of text %u, flags %u",
-                         path, h->width, h->vocab, h->end_of_text, h->flags);
+        (h->width == 2 && h->vocab > 65536) || (h->flags & ~(uint32_t)FLAG_BARE_END) ||
+        h->reserved != 0 || memcmp(h->zero, zero, sizeof zero) != 0)
+        return error_set(
+            err, STATUS_BAD_INPUT,
+            "%s: the token file's header makes no sense: width %u, vocabulary %u, end of text %u, flags %u", path,
+            h->width, h->vocab, h->end_of_text, h->flags);
     if (h->count > (UINT64_MAX - HEADER_BYTES) / h->width || HEADER_BYTES + h->count * h->width != size)
         return error_set(err, STATUS_BAD_INPUT,
                          "%s: the header promises %llu ids of %u bytes after %d bytes; the file has %llu bytes", path,
@@ -137,8 +140,8 @@ int tokens_check_tokenizer(const struct tokens *tokens, const struct tokenizer *
     sodium_bin2hex(want, sizeof want, tokens->tokenizer_digest, TOKENIZER_DIGEST_BYTES);
     sodium_bin2hex(got, sizeof got, tokenizer_digest(t), TOKENIZER_DIGEST_BYTES);
     return error_set(err, STATUS_BAD_INPUT,
-                     "%s: encoded with another tokenizer: want the one of digest %s (%u tokens), got %s (%u tokens)", path,
-                     want, tokens->vocab, got, tokenizer_vocab_size(t));
+                     "%s: encoded with another tokenizer: want the one of digest %s (%u tokens), got %s (%u tokens)",
+                     path, want, tokens->vocab, got, tokenizer_vocab_size(t));
 }
 
 int tokens_decode(const struct tokens *tokens, const struct tokenizer *t, const char *path, FILE *out,
@@ -230,7 +233,7 @@ static int encode_batches(struct encoding *e, int threads, FILE *out, uint64_t *
                     *err = own->err;
                 return own->status;
             }
-            if (fwrite(own->ids, e->width, own->count, out) != own->count)
+            if (own->count && fwrite(own->ids, e->width, own->count, out) != own->count)
                 return error_errno(err, STATUS_FAILED, errno, "cannot write the ids");
             *count += own->count;
         }

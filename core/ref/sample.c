@@ -39,9 +39,16 @@ static int cut_choices(struct choice *list, int count, const struct sample_token
     return count;
 }
 
-/* Walk the list in its order, most likely first, until the weights pass u times their sum. */
-static int draw_choice(const struct choice *list, int count, double u)
+static int compare_tokens(const void *left, const void *right)
 {
+    const struct choice *a = left, *b = right;
+    return a->token < b->token ? -1 : a->token > b->token;
+}
+
+/* Walk what is left in the order of the vocabulary until the weights pass u times their sum. */
+static int draw_choice(struct choice *list, int count, double u)
+{
+    qsort(list, (size_t)count, sizeof *list, compare_tokens);
     double total = 0, passed = 0;
     for (int i = 0; i < count; i++)
         total += list[i].logit;

@@ -136,7 +136,7 @@ static void backward_case(struct case_list *list, int N, int C, int kind, int ph
 
 void cases_norm(struct case_list *list)
 {
-    static const int shapes[][2] = {{1, 2}, {7, 3}, {1, 64}, {13, 17}, {5, 96}, {37, 257}, {130, 64}, {66, 512}};
+    static const int shapes[][2] = {{1, 5}, {7, 3}, {1, 64}, {13, 17}, {5, 96}, {37, 257}, {130, 64}, {66, 512}};
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
         for (int kind = NORM_RMS; kind <= NORM_LAYER; kind++)
             for (int phase = PHASE_NORMED; phase <= PHASE_FOLDED; phase++) {

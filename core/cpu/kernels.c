@@ -1,0 +1,23 @@
+#include "core/cpu/kernels.h"
+
+#include "core/cpu/kernels_levels.h"
+
+const struct kernels *kernels_level(int i)
+{
+#if defined(__x86_64__)
+    if (i == 0 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"))
+        return &kernels_avx512;
+    if (i == 1 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return &kernels_avx2;
+#endif
+    return i == 2 ? &kernels_base : NULL;
+}
+
+const struct kernels *kernels_best(void)
+{
+    for (int i = 0; i < KERNEL_LEVELS; i++)
+        if (kernels_level(i))
+            return kernels_level(i);
+    return &kernels_base;
+}

@@ -1,0 +1,33 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/cpu/cpu.h"
+#include "core/memory.h"
+
+const float *cpu_rope(struct backend *be, int T, int D, float theta)
+{
+    if (be->rope && T <= be->rope_T && D == be->rope_D && theta == be->rope_theta)
+        return be->rope;
+    int half = D / 2;
+    be->rope = memory_resize(be->rope, (size_t)T * half, 2 * sizeof *be->rope);
+    be->rope_T = T;
+    be->rope_D = D;
+    be->rope_theta = theta;
+    for (int t = 0; t < T; t++)
+        for (int i = 0; i < half; i++) {
+            double angle = t * pow(theta, -(double)i / half);
+            be->rope[((size_t)t * half + i) * 2] = (float)cos(angle);
+            be->rope[((size_t)t * half + i) * 2 + 1] = (float)sin(angle);
+        }
+    return be->rope;
+}
+
+void cpu_rotate(float *x, const float *angles, int D, float sign)
+{
+    int half = D / 2;
+    for (int i = 0; i < half; i++) {
+        float c = angles[2 * i], s = sign * angles[2 * i + 1], u = x[i], v = x[half + i];
+        x[i] = u * c - v * s;
+        x[half + i] = v * c + u * s;
+    }
+}
