@@ -51,6 +51,8 @@ static int run_exec(int argc, char **argv, struct error *err)
     if (!status && dry)
         return print_runs(argv[1], home, as_json, err);
     if (!status)
+        status = submit_check(argv[1], err);
+    if (!status)
         status = submit_request(argv[1], &body, err);
     if (!status)
         status = foreground_run(&engine, home, body, err);

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "core/data/dataset.h"
 #include "core/file.h"
 #include "core/memory.h"
 #include "harness/client.h"
@@ -62,6 +63,25 @@ void submit_print(const json_t *reply, FILE *out)
     fputc('\n', out);
 }
 
+int submit_check(const char *path, struct error *err)
+{
+    struct spec spec;
+    struct config before;
+    int status = spec_load(&spec, path, stderr, err);
+    for (int64_t i = 0; i < spec.run_count && !status; i++) {
+        struct config cfg;
+        char corpus[DATASET_DIGEST], tokenizer[DATASET_DIGEST];
+        spec_run(&spec, i, &cfg);
+        bool same = i && strcmp(cfg.corpus, before.corpus) == 0 && strcmp(cfg.valid, before.valid) == 0 &&
+                    strcmp(cfg.tokenizer, before.tokenizer) == 0;
+        if (!same)
+            status = dataset_digests(&cfg, corpus, tokenizer, err);
+        before = cfg;
+    }
+    spec_fini(&spec);
+    return status;
+}
+
 static int submit_exec(int argc, char **argv, struct error *err)
 {
     const char *given = NULL;
@@ -73,6 +93,8 @@ static int submit_exec(int argc, char **argv, struct error *err)
     int operands, status = options_parse(&cmd_submit, specs, argc, argv, &operands, err);
     if (!status && operands != 1)
         status = command_usage(&cmd_submit, err, "wants one sweep file");
+    if (!status)
+        status = submit_check(argv[1], err);
     if (!status)
         status = submit_request(argv[1], &body, err);
     if (!status)

@@ -32,6 +32,11 @@ void scheduler_changed(struct scheduler *s)
         s->o.changed(s->o.arg);
 }
 
+int64_t scheduler_clock(const struct scheduler *s)
+{
+    return s->clock_base + (int64_t)((uv_hrtime() - s->clock_begin) / 1000);
+}
+
 uint64_t scheduler_room(const struct scheduler *s)
 {
     struct statvfs fs;
@@ -50,7 +55,7 @@ void scheduler_fault(struct scheduler *s, enum store_trouble kind, const char *t
     snprintf(s->trouble, sizeof s->trouble, "%.500s", text);
     s->trouble_kind = kind;
     if (fresh) {
-        s->trouble_since = store_now();
+        s->trouble_since = scheduler_clock(s);
         scheduler_log(s, "waiting: %s", s->trouble);
         store_set_patience(s->o.store, 20); /* the loop has others to serve meanwhile */
     }
@@ -62,7 +67,7 @@ void scheduler_clear(struct scheduler *s)
     char text[640];
     if (!s->trouble[0])
         return;
-    double seconds = 1e-6 * (double)(store_now() - s->trouble_since);
+    double seconds = 1e-6 * (double)(scheduler_clock(s) - s->trouble_since);
     snprintf(text, sizeof text, "after %.1f s: %s", seconds, s->trouble);
     bool worth = s->trouble_kind == STORE_FULL;
     s->trouble[0] = '\0';
@@ -200,7 +205,7 @@ static void fill_pool(struct scheduler *s, int pool, bool *started)
         struct error err = {0};
         struct store_run run;
         bool found = false;
-        if (store_queue_next(s->o.store, s->o.sweep, pool, widest, store_now(), &run, &found, &err)) {
+        if (store_queue_next(s->o.store, s->o.sweep, pool, widest, scheduler_clock(s), &run, &found, &err)) {
             scheduler_fault(s, store_trouble(s->o.store), err.text);
             return;
         }
@@ -214,7 +219,7 @@ static void on_fill(uv_timer_t *timer)
 {
     struct scheduler *s = timer->data;
     bool started = false;
-    int64_t now = store_now(), when = 0;
+    int64_t now = scheduler_clock(s), when = 0;
     if (s->draining || s->trouble[0])
         return;
     if (scheduler_room(s) < s->o.min_free) {
@@ -231,9 +236,7 @@ static void on_fill(uv_timer_t *timer)
     /* With nothing free, an end will bring us here again. */
     if (slots_free(s->o.slots, DEVICE_CPU) + slots_free(s->o.slots, DEVICE_CUDA) > 0 &&
         store_next_delay(s->o.store, now, &when, NULL) == STATUS_OK && when > now) {
-        /* The clock may be set meanwhile: look again at least every ten seconds. */
-        int64_t ms = (when - now) / 1000 + 1;
-        uv_timer_start(&s->delay_timer, on_fill, (uint64_t)(ms < 10000 ? ms : 10000), 0);
+        uv_timer_start(&s->delay_timer, on_fill, (uint64_t)((when - now) / 1000 + 1), 0);
     } else if (slots_total(s->o.slots, DEVICE_CUDA) > 0) {
         uv_timer_start(&s->delay_timer, on_fill, 5000, 0); /* a busy GPU may have become free */
     }
@@ -407,6 +410,8 @@ struct scheduler *scheduler_create(const struct scheduler_options *options)
     struct scheduler *s = memory_alloc(1, sizeof *s);
     uv_timer_t *timers[] = {&s->fill_timer, &s->journal_timer, &s->trouble_timer, &s->delay_timer};
     s->o = *options;
+    s->clock_base = store_now();
+    s->clock_begin = uv_hrtime();
     s->intake = intake_create(options->store, options->home);
     s->libraries = libraries_text();
     if (gethostname(s->host, sizeof s->host - 1) != 0)

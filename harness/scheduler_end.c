@@ -187,7 +187,7 @@ bool scheduler_settle(struct scheduler *s, struct job *job)
                                   .cpu_us = job->end.cpu_us,
                                   .peak_bytes = job->end.peak_bytes,
                                   .counts = v.counts,
-                                  .not_before = v.next == RUN_QUEUED && v.wait ? store_now() + v.wait : 0};
+                                  .not_before = v.next == RUN_QUEUED && v.wait ? scheduler_clock(s) + v.wait : 0};
         status = store_attempt_end(s->o.store, job->run, job->attempt, &exit, v.next, &err);
     }
     if (status) {

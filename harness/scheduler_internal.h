@@ -24,15 +24,15 @@ struct scheduler {
     struct scheduler_options o;
     struct intake *intake;
     struct job *jobs;
-    bool draining, filling;
-    bool first_fault;       /* trouble was logged */
+    bool draining;
     char trouble[512];
     int64_t trouble_since;
     enum store_trouble trouble_kind;
     uv_timer_t fill_timer, journal_timer, trouble_timer, delay_timer;
     char host[256], *libraries;
+    int64_t clock_base;     /* UTC us when clock_begin was read */
+    uint64_t clock_begin;   /* uv_hrtime */
     int open_handles;
-    bool dying;
 };
 
 void scheduler_log(struct scheduler *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -42,6 +42,9 @@ void scheduler_changed(struct scheduler *s);
 void scheduler_fault(struct scheduler *s, enum store_trouble kind, const char *text);
 /* The store works again. */
 void scheduler_clear(struct scheduler *s);
+
+/* UTC in us by a clock that nobody sets: right when the scheduler began, and steady since. All delays are by it. */
+int64_t scheduler_clock(const struct scheduler *s);
 
 /* Bytes free on the home's disk. */
 uint64_t scheduler_room(const struct scheduler *s);
