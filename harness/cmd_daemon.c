@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "harness/client.h"
 #include "harness/commands.h"
 #include "harness/daemon.h"
+#include "harness/process.h"
 
 /* The child of --detach: tell the one that waits how the start went, then serve on. */
 static void serve_detached(struct daemon_options *options, int ready)
@@ -67,11 +69,22 @@ static int detach(struct daemon_options *options, struct error *err)
                      used ? text : "the daemon ended at once; see daemon.log");
 }
 
-/* The daemon is gone when its connection closes. */
+/* Until the process is gone, and with it its lock. */
+static void wait_gone(const struct process_id *id)
+{
+    int fd = process_open(id);
+    struct pollfd gone = {fd, POLLIN, 0};
+    while (fd >= 0 && poll(&gone, 1, -1) < 0 && errno == EINTR)
+        continue;
+    if (fd >= 0)
+        close(fd);
+}
+
 static int stop(const char *home_given, bool workers, bool kill, struct error *err)
 {
     struct home home = {0};
     struct client *client = NULL;
+    struct process_id id = {0};
     json_t *reply = NULL;
     int status = home_init(&home, home_given, false, err);
     if (!status)
@@ -79,18 +92,20 @@ static int stop(const char *home_given, bool workers, bool kill, struct error *e
     if (!status && !client)
         status = error_set(err, STATUS_FAILED, "no daemon serves %s", home.dir);
     if (!status)
+        status = client_ask(client, "ping", NULL, &reply, err);
+    if (!status)
+        status = process_identify((pid_t)json_integer_value(json_object_get(reply, "pid")), &id, err);
+    json_decref(reply);
+    reply = NULL;
+    if (!status)
         status = client_ask(client, "stop", json_pack("{s:b, s:b}", "workers", (int)workers, "kill", (int)kill), &reply,
                             err);
     if (!status) {
         long long live = json_integer_value(json_object_get(reply, "live"));
-        json_decref(reply);
-        struct error gone = {0};
-        while (client_ask(client, "ping", NULL, &reply, &gone) == STATUS_OK) {
-            json_decref(reply);
-            usleep(20000);
-        }
-        printf(workers || kill ? "daemon stopped, %lld workers ended\n" : "daemon stopped, %lld workers go on\n", live);
+        wait_gone(&id);
+        printf("daemon stopped, %lld workers %s\n", live, workers || kill ? "ended" : "go on");
     }
+    json_decref(reply);
     client_close(client);
     home_fini(&home);
     return status;
