@@ -28,9 +28,6 @@ static const struct command *const table[] = {
     &cmd_version,
     &cmd_wait,
     &cmd_worker,
-    &cmd_query,
-    &cmd_train,
-    &cmd_version,
 };
 
 const struct command *command_find(const char *name)
