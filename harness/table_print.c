@@ -187,7 +187,7 @@ static void csv_cell(struct table *t, const char *text)
     if (text)
         csv_field(t, text);
     if (t->at + 1 == t->count)
-        fputs("\r\n", t->out);
+        putc('\n', t->out);
 }
 
 /* A string as JSON; bytes that are no UTF-8 become U+FFFD. */
@@ -306,7 +306,7 @@ struct table *table_begin(FILE *out, enum table_format format, const char *const
         csv_field(t, t->columns[c]);
     }
     if (format == TABLE_CSV)
-        fputs("\r\n", out);
+        putc('\n', out);
     return t;
 }
 

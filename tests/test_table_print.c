@@ -66,8 +66,8 @@ static void text_is_aligned(void **state)
 static void csv_is_quoted(void **state)
 {
     (void)state;
-    expect(values, TABLE_CSV, "n,name,x,gone\r\n1,a,0.1,\r\n20,\"b,\"\"c\",NaN,x\r\n-3,\"d\ne\",-Infinity,\"\"\r\n");
-    expect("SELECT 1 AS \"a,b\", 2 AS a WHERE 0", TABLE_CSV, "\"a,b\",a\r\n");
+    expect(values, TABLE_CSV, "n,name,x,gone\n1,a,0.1,\n20,\"b,\"\"c\",NaN,x\n-3,\"d\ne\",-Infinity,\"\"\n");
+    expect("SELECT 1 AS \"a,b\", 2 AS a WHERE 0", TABLE_CSV, "\"a,b\",a\n");
 }
 
 static void json_is_typed(void **state)

@@ -40,7 +40,7 @@ same '[{"id":"00000000000a","val_loss":3.25},
 {"id":"00000000000c","val_loss":"Infinity"}]' "$("$TAPER" query --json 'SELECT id, val_loss FROM run ORDER BY id')"
 report 'JSON keeps what is not finite'
 
-same $'id,val_loss\r\n00000000000a,3.25\r\n00000000000b,NaN\r\n00000000000c,Infinity\r' \
+same $'id,val_loss\n00000000000a,3.25\n00000000000b,NaN\n00000000000c,Infinity' \
     "$("$TAPER" query 'SELECT id, val_loss FROM run ORDER BY id' --csv)"
 report 'so does CSV'
 
