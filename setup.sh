@@ -5,7 +5,7 @@ packages=(
     gcc make pkg-config libc6-dev           # building
     libopenblas-openmp-dev                  # matrix products on the CPU
     libjansson-dev libyaml-dev libsqlite3-dev libuv1-dev libpcre2-dev libsodium-dev
-    gnuplot-nox curl                        # figures, downloads
+    gnuplot-nox curl sqlite3                # figures, downloads, a shell for the database
     libcmocka-dev clang-14 libclang-rt-14-dev libomp-14-dev valgrind # tests: second compiler, sanitizers, leaks
 )
 if ! command -v dpkg-query > /dev/null || ! command -v apt-get > /dev/null; then

@@ -51,12 +51,12 @@ same 'id            val_loss
 00000000000c  Infinity' "$("$TAPER" query 'SELECT id, val_loss FROM run ORDER BY id')"
 report 'and the table'
 
-same $'best,mean,size\r\n3.25,3.25,1M\r' "$("$TAPER" query --csv 'SELECT min(val_loss) AS best, avg(val_loss) AS mean, size FROM run_in_sweep')"
+same $'best,mean,size\n3.25,3.25,1M' "$("$TAPER" query --csv 'SELECT min(val_loss) AS best, avg(val_loss) AS mean, size FROM run_in_sweep')"
 report 'what is not finite never wins a minimum'
 
 printf 'SELECT count(*) AS n -- a comment\nFROM run;\n-- the end\n' > 'q 1.sql'
-same $'n\r\n3\r' "$("$TAPER" query --csv -f 'q 1.sql')" && same $'n\r\n3\r' "$("$TAPER" query --csv - < 'q 1.sql')" &&
-    same $'n\r\n3\r' "$("$TAPER" query --csv --file=- < 'q 1.sql')"
+same $'n\n3' "$("$TAPER" query --csv -f 'q 1.sql')" && same $'n\n3' "$("$TAPER" query --csv - < 'q 1.sql')" &&
+    same $'n\n3' "$("$TAPER" query --csv --file=- < 'q 1.sql')"
 report 'SQL from a file and from standard input'
 
 refuses() { # STATUS TEXT ARGUMENTS...
@@ -93,7 +93,7 @@ report 'a newer schema is refused'
 coproc writer { sqlite3 "$TAPER_HOME/taper.db"; }
 printf 'BEGIN IMMEDIATE; DELETE FROM run;\n.print locked\n' >&"${writer[1]}"
 read -r line <&"${writer[0]}"
-same locked "$line" && same $'n\r\n3\r' "$("$TAPER" query --csv 'SELECT count(*) AS n FROM run')"
+same locked "$line" && same $'n\n3' "$("$TAPER" query --csv 'SELECT count(*) AS n FROM run')"
 report 'a reader does not wait for a writer'
 printf 'ROLLBACK;\n.quit\n' >&"${writer[1]}"
 wait "$writer_PID" 2> /dev/null
@@ -105,7 +105,7 @@ as=()
 if ! "${as[@]}" test -x "$TAPER" 2> /dev/null || ! "${as[@]}" test -r "$TAPER_HOME/taper.db"; then
     number=$((number + 1)) && echo "ok $number - a read-only home # SKIP another user cannot reach the files"
 else
-    same $'n\r\n3\r' "$("${as[@]}" "$TAPER" query --csv 'SELECT count(*) AS n FROM run')" && ! ls "$TAPER_HOME"/taper.db-* > /dev/null 2>&1
+    same $'n\n3' "$("${as[@]}" "$TAPER" query --csv 'SELECT count(*) AS n FROM run')" && ! ls "$TAPER_HOME"/taper.db-* > /dev/null 2>&1
     report 'a read-only home'
 fi
 
