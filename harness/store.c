@@ -55,6 +55,12 @@ int store_fail(struct store *s, struct error *err, const char *doing)
         return error_set(err, STATUS_FAILED, "%s: %s: another process is writing (%s)", s->path, doing, why);
     if (s->trouble == STORE_FULL)
         return error_set(err, STATUS_FAILED, "%s: %s: no space left (%s)", s->path, doing, why);
+    if ((code & 0xff) == SQLITE_CANTOPEN && s->mode == STORE_READ)
+        return error_set(
+            err, STATUS_FAILED,
+            "%s: %s: the home cannot be written, and the last changes are still in its -wal file; copy the "
+            "home somewhere it can be",
+            s->path, doing);
     int status = (code & 0xff) == SQLITE_NOTADB || (code & 0xff) == SQLITE_CORRUPT ? STATUS_BAD_INPUT : STATUS_FAILED;
     if ((code & 0xff) == SQLITE_IOERR)
         return error_set(err, status, "%s: %s: %s (%s)", s->path, doing, why, strerror(number));

@@ -168,6 +168,52 @@ static void missing_and_foreign_databases(void **state)
     free(dir);
 }
 
+/* What a program leaves that was killed before its first transaction. */
+static void reader_brings_a_schema_up_to_date(void **state)
+{
+    (void)state;
+    struct store *reader = NULL;
+    fixture_close(&f);
+    GOOD(file_write_all(f.home.database, "", 0, err));
+    struct store *writer_elsewhere = NULL;
+    GOOD(store_open(&reader, &f.home, STORE_READ, err));
+    sqlite3_stmt *row;
+    assert_int_equal(sqlite3_prepare_v2(store_connection(reader), "SELECT count(*) FROM sweep_status", -1, &row, NULL),
+                     SQLITE_OK);
+    sqlite3_finalize(row);
+    store_close(reader);
+    /* Not while somebody holds the lock. */
+    GOOD(store_open(&writer_elsewhere, &f.home, STORE_WRITE, err));
+    store_exec(writer_elsewhere, "PRAGMA user_version = 0", "test", NULL);
+    BAD(STATUS_FAILED, "cannot be brought up to date", store_open(&reader, &f.home, STORE_READ, err));
+    store_exec(writer_elsewhere, "PRAGMA user_version = 1", "test", NULL);
+    store_close(writer_elsewhere);
+    fixture_open(&f);
+}
+
+/* Read-only, and a log that was never folded in: said, not guessed. The superuser may write anywhere: no such home. */
+static void unwritable_home_with_a_log(void **state)
+{
+    (void)state;
+    struct store *reader = NULL;
+    char *dir = file_join(f.dir, "frozen"), *command;
+    fixture_submit(&f, two_by_two);
+    command = memory_format("mkdir '%s' && cp '%s' '%s-wal' '%s' && chmod a-w '%s'", dir, f.home.database,
+                            f.home.database, dir, dir);
+    assert_int_equal(system(command), 0);
+    struct home home;
+    GOOD(home_init(&home, dir, false, err));
+    if (access(home.dir, W_OK) == 0) {
+        GOOD(store_open(&reader, &home, STORE_READ, err));
+        store_close(reader);
+    } else {
+        BAD(STATUS_FAILED, "still in its -wal file", store_open(&reader, &home, STORE_READ, err));
+    }
+    home_fini(&home);
+    free(command);
+    free(dir);
+}
+
 static void home_is_found(void **state)
 {
     (void)state;
@@ -752,6 +798,8 @@ int main(void)
         CASE(long_reader_stops_nothing),
         CASE(other_writer_is_waited_out),
         CASE(missing_and_foreign_databases),
+        CASE(reader_brings_a_schema_up_to_date),
+        CASE(unwritable_home_with_a_log),
         CASE(home_is_found),
         CASE(moved_home_goes_on),
         CASE(version_1_is_brought_up_to_date),

@@ -96,12 +96,13 @@ report 'a newer schema is refused'
 
 # Somebody else holds the write lock: a reader does not notice.
 coproc writer { sqlite3 "$TAPER_HOME/taper.db"; }
+pid=$writer_PID # bash forgets the variable when the process ends
 printf 'BEGIN IMMEDIATE; DELETE FROM run;\n.print locked\n' >&"${writer[1]}"
 read -r line <&"${writer[0]}"
 same locked "$line" && same $'n\r\n3\r' "$("$TAPER" query --csv 'SELECT count(*) AS n FROM run')"
 report 'a reader does not wait for a writer'
 printf 'ROLLBACK;\n.quit\n' >&"${writer[1]}"
-wait "$writer_PID" 2> /dev/null
+wait "$pid"
 
 # A home that nobody can write: as an ordinary user where this one is root.
 chmod -R a+rX "$dir" && chmod a-w "$TAPER_HOME" "$TAPER_HOME/taper.db" && rm -f "$TAPER_HOME"/taper.db-*
