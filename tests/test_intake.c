@@ -398,6 +398,8 @@ static void random_line(struct rng_stream *rng, uint64_t *n, char *to, size_t ro
                                           "0.30000000000000004",
                                           "123456789012345678e-20",
                                           "1e400",
+                                          "1e-5000",
+                                          "7e-9999",
                                           "1e99999",
                                           "01",
                                           "1.",
@@ -721,6 +723,9 @@ static void killed_at_any_moment(void **state)
         assert_int_equal(fixture_integer(&f, sql), steps / 7);
         snprintf(sql, sizeof sql, "SELECT count(*) FROM event WHERE kind = 'bad-line' AND run = '%s'", ids[r]);
         assert_int_equal(fixture_integer(&f, sql), steps / 7);
+        /* Nothing made it start over, which would hide a mark that is wrong. */
+        snprintf(sql, sizeof sql, "SELECT count(*) FROM event WHERE kind = 'journal' AND run = '%s'", ids[r]);
+        assert_int_equal(fixture_integer(&f, sql), 0);
         /* The counts of the mark are kept with the rows: lines taken twice would show. */
         snprintf(sql, sizeof sql, "SELECT lines FROM journal WHERE run = '%s'", ids[r]);
         assert_int_equal(fixture_integer(&f, sql), steps + 2 * (steps / 7));
