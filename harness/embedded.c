@@ -3,18 +3,18 @@
 #include <string.h>
 
 /* One row a file: a symbol of its own and the path in the source tree, from which make runs. */
-#define FILES(ROW)                                                                                                    \
-    ROW(schema, "results/schema.sql")                                                                                 \
+#define FILES(ROW)                                                                                                     \
+    ROW(schema, "results/schema.sql")                                                                                  \
     ROW(views, "results/views.sql")
 
 /* The assembler reads the file; the pair of labels gives its size, and a NUL is put behind. */
-#define INCLUDE(symbol, path)                                                                                         \
-    __asm__(".pushsection .rodata\n"                                                                                  \
-            ".hidden embedded_" #symbol "\n.global embedded_" #symbol "\n"                                            \
-            ".hidden embedded_" #symbol "_end\n.global embedded_" #symbol "_end\n"                                    \
-            "embedded_" #symbol ":\n.incbin \"" path "\"\n"                                                           \
-            "embedded_" #symbol "_end:\n.byte 0\n"                                                                    \
-            ".popsection\n");                                                                                         \
+#define INCLUDE(symbol, path)                                                                                          \
+    __asm__(".pushsection .rodata\n"                                                                                   \
+            ".hidden embedded_" #symbol "\n.global embedded_" #symbol "\n"                                             \
+            ".hidden embedded_" #symbol "_end\n.global embedded_" #symbol "_end\n"                                     \
+            "embedded_" #symbol ":\n.incbin \"" path "\"\n"                                                            \
+            "embedded_" #symbol "_end:\n.byte 0\n"                                                                     \
+            ".popsection\n");                                                                                          \
     extern const char embedded_##symbol[], embedded_##symbol##_end[];
 
 FILES(INCLUDE)

@@ -55,6 +55,12 @@ int store_fail(struct store *s, struct error *err, const char *doing)
         return error_set(err, STATUS_FAILED, "%s: %s: another process is writing (%s)", s->path, doing, why);
     if (s->trouble == STORE_FULL)
         return error_set(err, STATUS_FAILED, "%s: %s: no space left (%s)", s->path, doing, why);
+    if ((code & 0xff) == SQLITE_CANTOPEN && s->mode == STORE_READ)
+        return error_set(
+            err, STATUS_FAILED,
+            "%s: %s: the home cannot be written, and the last changes are still in its -wal file; copy the "
+            "home somewhere it can be",
+            s->path, doing);
     int status = (code & 0xff) == SQLITE_NOTADB || (code & 0xff) == SQLITE_CORRUPT ? STATUS_BAD_INPUT : STATUS_FAILED;
     if ((code & 0xff) == SQLITE_IOERR)
         return error_set(err, status, "%s: %s: %s (%s)", s->path, doing, why, strerror(number));
@@ -287,9 +293,11 @@ static int open_connection(struct store *s, const struct home *home, struct erro
     store_set_patience(s, PATIENCE_MS);
     if (s->mode == STORE_READ)
         return store_exec(s, "PRAGMA query_only = ON; PRAGMA cache_size = -16384", "open", err);
-    int status = store_exec(s, "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
-                               "PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 2000; PRAGMA cache_size = -65536;"
-                               "PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = " LOG_LIMIT, "open", err);
+    int status = store_exec(s,
+                            "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+                            "PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 2000; PRAGMA cache_size = -65536;"
+                            "PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = " LOG_LIMIT,
+                            "open", err);
     return status ? status : store_migrate(s, err);
 }
 
@@ -300,7 +308,8 @@ static int refresh_schema(const struct home *home, int version, struct error *er
     int status = store_open(&writer, home, STORE_WRITE, err);
     store_close(writer);
     if (status) {
-        error_wrap(err, "%s: its schema is version %d, this program reads version %d, and it cannot be brought up to date",
+        error_wrap(err,
+                   "%s: its schema is version %d, this program reads version %d, and it cannot be brought up to date",
                    home->database, version, store_version_known());
         return status;
     }
@@ -330,8 +339,10 @@ int store_open(struct store **out, const struct home *home, enum store_mode mode
         return status;
     status = store_version(*out, &version, err);
     if (!status && version > store_version_known())
-        status = error_set(err, STATUS_BAD_INPUT, "%s: its schema is version %d, this program knows up to %d; use the "
-                           "taper that wrote it, or a newer one", home->database, version, store_version_known());
+        status = error_set(err, STATUS_BAD_INPUT,
+                           "%s: its schema is version %d, this program knows up to %d; use the "
+                           "taper that wrote it, or a newer one",
+                           home->database, version, store_version_known());
     if (!status && version == store_version_known())
         return STATUS_OK;
     store_close(*out);

@@ -75,8 +75,10 @@ int store_migrate_with(struct store *s, const struct store_migration *list, int 
     if (status)
         return status;
     if (from > version)
-        return error_set(err, STATUS_BAD_INPUT, "%s: its schema is version %d, this program knows up to %d; use the "
-                         "taper that wrote it, or a newer one", s->path, from, version);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: its schema is version %d, this program knows up to %d; use the "
+                         "taper that wrote it, or a newer one",
+                         s->path, from, version);
     if (from == version)
         return STATUS_OK;
     status = store_begin(s, true, err);
@@ -117,8 +119,10 @@ static int views_are_current(struct store *s, const char *digest, bool *current,
 static int drop_views(struct store *s, struct error *err)
 {
     for (;;) {
-        sqlite3_stmt *statement = store_prepare(s, "SELECT 'DROP VIEW \"' || replace(name, '\"', '\"\"') || '\"' "
-                                                   "FROM sqlite_schema WHERE type = 'view' LIMIT 1", err);
+        sqlite3_stmt *statement = store_prepare(s,
+                                                "SELECT 'DROP VIEW \"' || replace(name, '\"', '\"\"') || '\"' "
+                                                "FROM sqlite_schema WHERE type = 'view' LIMIT 1",
+                                                err);
         if (!statement)
             return STATUS_FAILED;
         int code = sqlite3_step(statement);

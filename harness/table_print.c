@@ -22,13 +22,13 @@ struct cell {
 struct table {
     FILE *out;
     enum table_format format;
-    int count, at;       /* columns; the cell that comes next */
+    int count, at; /* columns; the cell that comes next */
     char **columns;
     int *widths;
-    bool *numeric;       /* columns that hold numbers only are aligned to the right */
-    struct cell *held;   /* text: rows not printed yet */
+    bool *numeric;     /* columns that hold numbers only are aligned to the right */
+    struct cell *held; /* text: rows not printed yet */
     int64_t held_rows, rows;
-    bool streaming;      /* text: the widths are fixed, the head is printed */
+    bool streaming; /* text: the widths are fixed, the head is printed */
 };
 
 char *table_format_real(char *to, double value)

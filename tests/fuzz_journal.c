@@ -74,9 +74,11 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 static void forget(void)
 {
-    sqlite3_exec(store_connection(s), "DELETE FROM step; DELETE FROM site_step; DELETE FROM eval; DELETE FROM bench; DELETE "
-                                      "FROM event; DELETE FROM journal; UPDATE run SET val_loss = NULL, params = NULL, fold_error = "
-                                      "NULL, device = NULL", NULL, NULL, NULL);
+    sqlite3_exec(store_connection(s),
+                 "DELETE FROM step; DELETE FROM site_step; DELETE FROM eval; DELETE FROM bench; DELETE "
+                 "FROM event; DELETE FROM journal; UPDATE run SET val_loss = NULL, params = NULL, fold_error = "
+                 "NULL, device = NULL",
+                 NULL, NULL, NULL);
     unlink(path);
 }
 
@@ -101,12 +103,16 @@ static void take(struct intake_result *sum)
 /* Every stored value, but times of intake. */
 static char *rows(void)
 {
-    static const char sql[] =
-        "SELECT group_concat(x, '|') FROM (SELECT step || quote(tokens) || quote(ce) || quote(aux) || quote(lr) || quote(gate) || "
-        "quote(grad_norm) || quote(scale_mean) || quote(ms) || quote(margin) || attempt AS x FROM step UNION ALL SELECT step || quote(site) || quote(c) || "
-        "quote(gamma_norm) FROM site_step UNION ALL SELECT step || quote(split) || quote(loss) || quote(tokens) FROM eval UNION ALL "
-        "SELECT quote(kind) || quote(variant) || batch || context || quote(ms) FROM bench UNION ALL SELECT quote(val_loss) || "
-        "quote(params) || quote(fold_error) || quote(device) FROM run UNION ALL SELECT quote(kind) || quote(text) || journal FROM event WHERE journal IS NOT NULL)";
+    static const char sql[] = "SELECT group_concat(x, '|') FROM (SELECT step || quote(tokens) || quote(ce) || "
+                              "quote(aux) || quote(lr) || quote(gate) || "
+                              "quote(grad_norm) || quote(scale_mean) || quote(ms) || quote(margin) || attempt AS x "
+                              "FROM step UNION ALL SELECT step || quote(site) || quote(c) || "
+                              "quote(gamma_norm) FROM site_step UNION ALL SELECT step || quote(split) || quote(loss) "
+                              "|| quote(tokens) FROM eval UNION ALL "
+                              "SELECT quote(kind) || quote(variant) || batch || context || quote(ms) FROM bench UNION "
+                              "ALL SELECT quote(val_loss) || "
+                              "quote(params) || quote(fold_error) || quote(device) FROM run UNION ALL SELECT "
+                              "quote(kind) || quote(text) || journal FROM event WHERE journal IS NOT NULL)";
     sqlite3_stmt *row;
     if (sqlite3_prepare_v2(store_connection(s), sql, -1, &row, NULL) != SQLITE_OK || sqlite3_step(row) != SQLITE_ROW)
         abort();

@@ -43,11 +43,11 @@ static int teardown(void **state)
     return 0;
 }
 
-#define GOOD(call)                                                                                                    \
-    do {                                                                                                              \
-        struct error err_ = {0}, *err = &err_;                                                                        \
-        if ((call) != STATUS_OK)                                                                                      \
-            fail_msg("%s", err_.text);                                                                                \
+#define GOOD(call)                                                                                                     \
+    do {                                                                                                               \
+        struct error err_ = {0}, *err = &err_;                                                                         \
+        if ((call) != STATUS_OK)                                                                                       \
+            fail_msg("%s", err_.text);                                                                                 \
     } while (0)
 
 static const char eval_line[] = "{\"table\":\"eval\",\"attempt\":1,\"step\":1,\"split\":\"valid\",\"loss\":1}\n";
@@ -89,17 +89,24 @@ static void every_table(void **state)
     assert_int_equal(out.bad, 0);
     assert_true(out.finished);
     assert_false(out.more);
-    assert_int_equal(fixture_integer(&f, "SELECT ce = 6.25 AND margin = -1.5 AND tokens = 20480 AND typeof(tokens) = 'integer' "
-        "AND aux IS NULL AND step_ms = '[40.9,41.5]' AND ms = 41.5 FROM step WHERE step = 10"), 1);
+    assert_int_equal(
+        fixture_integer(&f, "SELECT ce = 6.25 AND margin = -1.5 AND tokens = 20480 AND typeof(tokens) = 'integer' "
+                            "AND aux IS NULL AND step_ms = '[40.9,41.5]' AND ms = 41.5 FROM step WHERE step = 10"),
+        1);
     assert_int_equal(fixture_integer(&f, "SELECT step_ms IS NULL AND ms = 2.5 FROM step WHERE step = 20"), 1);
-    assert_int_equal(fixture_integer(&f, "SELECT c = 0.75 AND agreement = 1 AND typeof(gamma_norm) = 'real' FROM site_step WHERE "
-        "site = 'blocks.0.attn_norm' AND step = 10"), 1);
+    assert_int_equal(
+        fixture_integer(&f, "SELECT c = 0.75 AND agreement = 1 AND typeof(gamma_norm) = 'real' FROM site_step WHERE "
+                            "site = 'blocks.0.attn_norm' AND step = 10"),
+        1);
     assert_int_equal(fixture_integer(&f, "SELECT scale_mean IS NULL FROM site_step WHERE site = 'final_norm'"), 1);
     assert_int_equal(fixture_integer(&f, "SELECT loss = 4.125 AND tokens = 131072 FROM eval"), 1);
     assert_int_equal(fixture_integer(&f, "SELECT tokens_per_s = 1000.5 AND repeats = 50 FROM bench"), 1);
-    assert_int_equal(fixture_integer(&f, "SELECT val_loss = 4.125 AND fold_error = 1.5e-5 AND params = 330048 AND device = 'H200' "
-        "FROM run WHERE val_loss IS NOT NULL"), 1);
-    assert_int_equal(fixture_integer(&f, "SELECT text = 'h' || char(233) AND step = 0 FROM event WHERE kind = 'start'"), 1);
+    assert_int_equal(
+        fixture_integer(&f, "SELECT val_loss = 4.125 AND fold_error = 1.5e-5 AND params = 330048 AND device = 'H200' "
+                            "FROM run WHERE val_loss IS NOT NULL"),
+        1);
+    assert_int_equal(fixture_integer(&f, "SELECT text = 'h' || char(233) AND step = 0 FROM event WHERE kind = 'start'"),
+                     1);
     GOOD(store_attempt_get(f.s, id, 1, &a, err));
     assert_string_equal(a.outcome, "done");
     assert_string_equal(a.outcome_text, "fine");
@@ -114,14 +121,19 @@ static void numbers_that_are_not_finite(void **state)
     (void)state;
     for (int slow = 0; slow < 2; slow++) {
         intake_scan_disable(slow);
-        append("{\"table\":\"step\",\"attempt\":1,\"step\":1,\"ce\":\"NaN\",\"lr\":\"Infinity\",\"gate\":\"-Infinity\"}\n"
-               "{\"table\":\"step\",\"attempt\":1,\"step\":2,\"ce\":3.5,\"lr\":1,\"gate\":0.5}\n"
-               "{\"table\":\"eval\",\"attempt\":1,\"step\":1,\"split\":\"valid\",\"loss\":\"NaN\"}\n"
-               "{\"table\":\"eval\",\"attempt\":1,\"step\":2,\"split\":\"valid\",\"loss\":4}\n");
+        append(
+            "{\"table\":\"step\",\"attempt\":1,\"step\":1,\"ce\":\"NaN\",\"lr\":\"Infinity\",\"gate\":\"-Infinity\"}\n"
+            "{\"table\":\"step\",\"attempt\":1,\"step\":2,\"ce\":3.5,\"lr\":1,\"gate\":0.5}\n"
+            "{\"table\":\"eval\",\"attempt\":1,\"step\":1,\"split\":\"valid\",\"loss\":\"NaN\"}\n"
+            "{\"table\":\"eval\",\"attempt\":1,\"step\":2,\"split\":\"valid\",\"loss\":4}\n");
         fixture_take(&f, id);
-        assert_int_equal(fixture_integer(&f, "SELECT ce = 'NaN' AND lr = 'Infinity' AND gate = '-Infinity' FROM step WHERE step = 1"), 1);
+        assert_int_equal(
+            fixture_integer(&f,
+                            "SELECT ce = 'NaN' AND lr = 'Infinity' AND gate = '-Infinity' FROM step WHERE step = 1"),
+            1);
         assert_int_equal(fixture_integer(&f, "SELECT min(ce) = 3.5 AND min(gate) = 0.5 FROM step"), 1);
-        assert_int_equal(fixture_integer(&f, "SELECT max(ce) = 3.5 AND max(lr) = 1 AND avg(ce) = 3.5 FROM step_numeric"), 1);
+        assert_int_equal(
+            fixture_integer(&f, "SELECT max(ce) = 3.5 AND max(lr) = 1 AND avg(ce) = 3.5 FROM step_numeric"), 1);
         assert_int_equal(fixture_integer(&f, "SELECT min(loss) = 4 FROM eval"), 1);
         assert_int_equal(fixture_integer(&f, "SELECT count(loss) FROM eval_numeric"), 1);
     }
@@ -154,9 +166,11 @@ static void torn_lines_wait(void **state)
 static void logged_again_replaces(void **state)
 {
     (void)state;
-    append("{\"table\":\"step\",\"attempt\":1,\"step\":1,\"ce\":5}\n{\"table\":\"step\",\"attempt\":1,\"step\":2,\"ce\":4}\n");
+    append("{\"table\":\"step\",\"attempt\":1,\"step\":1,\"ce\":5}\n{\"table\":\"step\",\"attempt\":1,\"step\":2,"
+           "\"ce\":4}\n");
     fixture_take(&f, id);
-    append("{\"table\":\"step\",\"attempt\":2,\"step\":2,\"ce\":4.5}\n{\"table\":\"step\",\"attempt\":2,\"step\":3,\"ce\":3}\n");
+    append("{\"table\":\"step\",\"attempt\":2,\"step\":2,\"ce\":4.5}\n{\"table\":\"step\",\"attempt\":2,\"step\":3,"
+           "\"ce\":3}\n");
     fixture_take(&f, id);
     char *rows = fixture_text(&f, "SELECT group_concat(step || ':' || ce || ':' || attempt, ' ') FROM step");
     assert_string_equal(rows, "1:5.0:1 2:4.5:2 3:3.0:2");
@@ -181,20 +195,43 @@ static void bad_lines_are_noted_once(void **state)
 {
     (void)state;
     static const char *const bad[] = {
-        "", "garbage", "{", "[]", "17", "\"x\"", "null", "{}", "{\"table\":5}", "{\"table\":\"nope\"}",
-        "{\"table\":\"step\"}", "{\"table\":\"step\",\"attempt\":1}", "{\"table\":\"step\",\"step\":1}",
-        "{\"table\":\"step\",\"attempt\":1,\"step\":-1}", "{\"table\":\"step\",\"attempt\":1,\"step\":1.5}",
-        "{\"table\":\"step\",\"attempt\":1,\"step\":\"1\"}", "{\"table\":\"step\",\"attempt\":1,\"step\":1,\"ce\":\"nan\"}",
-        "{\"table\":\"step\",\"attempt\":1,\"step\":1,\"ce\":true}", "{\"table\":\"step\",\"attempt\":1,\"step\":1,\"ce\":[]}",
-        "{\"table\":\"step\",\"attempt\":1,\"step\":1,\"ce\":1e999}", "{\"table\":\"step\",\"attempt\":1,\"step\":1,\"ce\":01}",
-        "{\"table\":\"step\",\"attempt\":1,\"step\":1,\"ce\":1,\"ce\":2}", "{\"table\":\"step\",\"attempt\":1,\"step\":99999999999999999999}",
-        "{\"table\":\"step\",\"attempt\":1,\"step\":1,\"step_ms\":3}", "{\"table\":\"step\",\"attempt\":1,\"step\":1,\"step_ms\":[\"x\"]}",
-        "{\"table\":\"step\",\"attempt\":1,\"step\":1,\"site_step\":{}}", "{\"table\":\"step\",\"attempt\":1,\"step\":1,\"site_step\":[3]}",
+        "",
+        "garbage",
+        "{",
+        "[]",
+        "17",
+        "\"x\"",
+        "null",
+        "{}",
+        "{\"table\":5}",
+        "{\"table\":\"nope\"}",
+        "{\"table\":\"step\"}",
+        "{\"table\":\"step\",\"attempt\":1}",
+        "{\"table\":\"step\",\"step\":1}",
+        "{\"table\":\"step\",\"attempt\":1,\"step\":-1}",
+        "{\"table\":\"step\",\"attempt\":1,\"step\":1.5}",
+        "{\"table\":\"step\",\"attempt\":1,\"step\":\"1\"}",
+        "{\"table\":\"step\",\"attempt\":1,\"step\":1,\"ce\":\"nan\"}",
+        "{\"table\":\"step\",\"attempt\":1,\"step\":1,\"ce\":true}",
+        "{\"table\":\"step\",\"attempt\":1,\"step\":1,\"ce\":[]}",
+        "{\"table\":\"step\",\"attempt\":1,\"step\":1,\"ce\":1e999}",
+        "{\"table\":\"step\",\"attempt\":1,\"step\":1,\"ce\":01}",
+        "{\"table\":\"step\",\"attempt\":1,\"step\":1,\"ce\":1,\"ce\":2}",
+        "{\"table\":\"step\",\"attempt\":1,\"step\":99999999999999999999}",
+        "{\"table\":\"step\",\"attempt\":1,\"step\":1,\"step_ms\":3}",
+        "{\"table\":\"step\",\"attempt\":1,\"step\":1,\"step_ms\":[\"x\"]}",
+        "{\"table\":\"step\",\"attempt\":1,\"step\":1,\"site_step\":{}}",
+        "{\"table\":\"step\",\"attempt\":1,\"step\":1,\"site_step\":[3]}",
         "{\"table\":\"step\",\"attempt\":1,\"step\":1,\"site_step\":[{\"site\":\"a\"},{\"c\":1}]}",
         "{\"table\":\"step\",\"attempt\":1,\"step\":1,\"site_step\":[{\"site\":\"a\"},{\"site\":\"\"}]}",
-        "{\"table\":\"step\",\"attempt\":1,\"step\":1} x", "{\"table\":\"step\",\"attempt\":1,\"step\":1}{}",
-        "{\"table\":\"eval\",\"attempt\":1,\"step\":1}", "{\"table\":\"eval\",\"attempt\":1,\"step\":1,\"split\":7}",
-        "{\"table\":\"event\",\"attempt\":1,\"step\":1}", "{\"table\":\"run\",\"attempt\":1}", "\xff\xfe", "{\"table\":\"step\xff\"}",
+        "{\"table\":\"step\",\"attempt\":1,\"step\":1} x",
+        "{\"table\":\"step\",\"attempt\":1,\"step\":1}{}",
+        "{\"table\":\"eval\",\"attempt\":1,\"step\":1}",
+        "{\"table\":\"eval\",\"attempt\":1,\"step\":1,\"split\":7}",
+        "{\"table\":\"event\",\"attempt\":1,\"step\":1}",
+        "{\"table\":\"run\",\"attempt\":1}",
+        "\xff\xfe",
+        "{\"table\":\"step\xff\"}",
         "{\"table\":\"bench\",\"attempt\":1,\"kind\":\"decode\",\"variant\":\"x\",\"batch\":0.5,\"context\":1}",
     };
     int count = sizeof bad / sizeof bad[0];
@@ -206,8 +243,11 @@ static void bad_lines_are_noted_once(void **state)
     struct intake_result out = fixture_take(&f, id);
     assert_int_equal(out.bad, count);
     assert_int_equal(out.rows, 1);
-    assert_int_equal(fixture_integer(&f, "SELECT (SELECT count(*) FROM step) + (SELECT count(*) FROM site_step) + (SELECT count(*) FROM "
-                                         "bench)"), 0);
+    assert_int_equal(
+        fixture_integer(&f,
+                        "SELECT (SELECT count(*) FROM step) + (SELECT count(*) FROM site_step) + (SELECT count(*) FROM "
+                        "bench)"),
+        0);
     assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM eval"), 1);
     assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM event WHERE kind = 'bad-line'"), count);
     assert_int_equal(fixture_integer(&f, "SELECT bad FROM journal"), count);
@@ -313,7 +353,8 @@ static void budget_divides_the_work(void **state)
     const char *runs[] = {id, other};
     for (int i = 1; i <= 100; i++) {
         char line[100];
-        int size = snprintf(line, sizeof line, "{\"table\":\"eval\",\"attempt\":1,\"step\":%d,\"split\":\"v\",\"loss\":1}\n", i);
+        int size = snprintf(line, sizeof line,
+                            "{\"table\":\"eval\",\"attempt\":1,\"step\":%d,\"split\":\"v\",\"loss\":1}\n", i);
         fixture_append(&f, id, line, (size_t)size);
         fixture_append(&f, other, line, (size_t)size);
     }
@@ -336,15 +377,69 @@ static void budget_divides_the_work(void **state)
 /* Pieces that make lines good, odd and bad. */
 static void random_line(struct rng_stream *rng, uint64_t *n, char *to, size_t room)
 {
-    static const char *const numbers[] = {"0", "-0", "1", "-17", "123456789012345678", "1234567890123456789012", "0.1", "-0.0", "1e5",
-        "1E-5", "2.5e+3", "1e-30", "1.23456789e-05", "123456789.123456789", "9007199254740993.0", "4.9e-324", "1.7976931348623157e308",
-        "2.2250738585072011e-308", "0.30000000000000004", "123456789012345678e-20", "1e400", "1e99999", "01", "1.", ".5", "+1", "1e", "-", "NaN", "\"NaN\"",
-        "\"Infinity\"", "\"-Infinity\"", "\"inf\"", "null", "true", "[1]", "{}", "\"\"", "\"a\\u0041\"", "\"\xc3\xa9\"", "\"\xff\"", "0.1 ", " 2"};
-    static const char *const names[] = {"ce", "aux", "lr", "gate", "scale_mean", "ms", "tokens", "step_ms", "unknown", "c\\u0065", "step", ""};
-    static const char *const lists[] = {"[]", "[1]", "[1.5,2.5]", "[1,\"NaN\"]", "[1,2,]", "[1 ,2]", "3", "[[1]]", "[1,2"};
-    static const char *const sites[] = {"[]", "[{\"site\":\"a\",\"c\":1.5}]", "[{\"site\":\"a\"},{\"site\":\"b\",\"c\":\"NaN\"}]", "[{\"c\":1}]",
-        "[{\"site\":\"\"}]", "[{\"site\":\"a\",\"c\":1,\"c\":2}]", "[{\"site\":\"a\",\"x\":1}]", "[{\"site\":5}]", "[1]", "{}", "[{}]",
-        "[{\"site\":\"a\"},]", "[{\"site\":\"a\"}", "[{\"site\":\"q\",\"gamma_norm\":8,\"c\":-0.5}]"};
+    static const char *const numbers[] = {"0",
+                                          "-0",
+                                          "1",
+                                          "-17",
+                                          "123456789012345678",
+                                          "1234567890123456789012",
+                                          "0.1",
+                                          "-0.0",
+                                          "1e5",
+                                          "1E-5",
+                                          "2.5e+3",
+                                          "1e-30",
+                                          "1.23456789e-05",
+                                          "123456789.123456789",
+                                          "9007199254740993.0",
+                                          "4.9e-324",
+                                          "1.7976931348623157e308",
+                                          "2.2250738585072011e-308",
+                                          "0.30000000000000004",
+                                          "123456789012345678e-20",
+                                          "1e400",
+                                          "1e-5000",
+                                          "7e-9999",
+                                          "1e99999",
+                                          "01",
+                                          "1.",
+                                          ".5",
+                                          "+1",
+                                          "1e",
+                                          "-",
+                                          "NaN",
+                                          "\"NaN\"",
+                                          "\"Infinity\"",
+                                          "\"-Infinity\"",
+                                          "\"inf\"",
+                                          "null",
+                                          "true",
+                                          "[1]",
+                                          "{}",
+                                          "\"\"",
+                                          "\"a\\u0041\"",
+                                          "\"\xc3\xa9\"",
+                                          "\"\xff\"",
+                                          "0.1 ",
+                                          " 2"};
+    static const char *const names[] = {"ce",     "aux",     "lr",      "gate",     "scale_mean", "ms",
+                                        "tokens", "step_ms", "unknown", "c\\u0065", "step",       ""};
+    static const char *const lists[] = {"[]",     "[1]", "[1.5,2.5]", "[1,\"NaN\"]", "[1,2,]",
+                                        "[1 ,2]", "3",   "[[1]]",     "[1,2"};
+    static const char *const sites[] = {"[]",
+                                        "[{\"site\":\"a\",\"c\":1.5}]",
+                                        "[{\"site\":\"a\"},{\"site\":\"b\",\"c\":\"NaN\"}]",
+                                        "[{\"c\":1}]",
+                                        "[{\"site\":\"\"}]",
+                                        "[{\"site\":\"a\",\"c\":1,\"c\":2}]",
+                                        "[{\"site\":\"a\",\"x\":1}]",
+                                        "[{\"site\":5}]",
+                                        "[1]",
+                                        "{}",
+                                        "[{}]",
+                                        "[{\"site\":\"a\"},]",
+                                        "[{\"site\":\"a\"}",
+                                        "[{\"site\":\"q\",\"gamma_norm\":8,\"c\":-0.5}]"};
 #define PICK(list) list[rng_below(rng, (*n)++, sizeof list / sizeof list[0])]
     size_t at = (size_t)snprintf(to, room, "{\"table\":\"step\"");
     if (rng_below(rng, (*n)++, 10))
@@ -353,11 +448,15 @@ static void random_line(struct rng_stream *rng, uint64_t *n, char *to, size_t ro
         at += (size_t)snprintf(to + at, room - at, ",\"step\":%d", (int)rng_below(rng, (*n)++, 50));
     for (uint64_t k = rng_below(rng, (*n)++, 4); k; k--) {
         const char *name = PICK(names);
-        at += (size_t)snprintf(to + at, room - at, ",\"%s\":%s", name, strcmp(name, "step_ms") == 0 ? PICK(lists) : PICK(numbers));
+        at += (size_t)snprintf(to + at, room - at, ",\"%s\":%s", name,
+                               strcmp(name, "step_ms") == 0 ? PICK(lists) : PICK(numbers));
     }
     if (rng_below(rng, (*n)++, 3) == 0)
         at += (size_t)snprintf(to + at, room - at, ",\"site_step\":%s", PICK(sites));
-    at += (size_t)snprintf(to + at, room - at, "%s", rng_below(rng, (*n)++, 20) ? "}" : rng_below(rng, (*n)++, 2) ? "" : "} ");
+    at += (size_t)snprintf(to + at, room - at, "%s",
+                           rng_below(rng, (*n)++, 20)  ? "}"
+                           : rng_below(rng, (*n)++, 2) ? ""
+                                                       : "} ");
     if (rng_below(rng, (*n)++, 10) == 0) {
         static const char bytes[] = "{}[]\",:0e-.x \\";
         size_t where = rng_below(rng, (*n)++, at);
@@ -368,8 +467,11 @@ static void random_line(struct rng_stream *rng, uint64_t *n, char *to, size_t ro
 static char *all_rows(void)
 {
     /* hex() tells doubles apart that print alike. */
-    return fixture_text(&f, "SELECT coalesce((SELECT group_concat(step || ' ' || quote(tokens) || quote(ce) || quote(aux) || quote(lr) || "
-        "quote(gate) || quote(scale_mean) || quote(ms) || typeof(ce) || attempt || coalesce((SELECT group_concat(value) FROM json_each(step_ms)), ''), ';') FROM step), '') || "
+    return fixture_text(
+        &f,
+        "SELECT coalesce((SELECT group_concat(step || ' ' || quote(tokens) || quote(ce) || quote(aux) || quote(lr) || "
+        "quote(gate) || quote(scale_mean) || quote(ms) || typeof(ce) || attempt || coalesce((SELECT "
+        "group_concat(value) FROM json_each(step_ms)), ''), ';') FROM step), '') || "
         "coalesce((SELECT group_concat(step || site || quote(c) || quote(gamma_norm), ';') FROM site_step), '')");
 }
 
@@ -389,8 +491,9 @@ static void scanner_agrees_with_jansson(void **state)
             random_line(&rng, &n, lines[i], sizeof lines[i]);
         for (int slow = 0; slow < 2; slow++) {
             unlink(path);
-            sqlite3_exec(store_connection(f.s), "DELETE FROM step; DELETE FROM site_step; DELETE FROM journal; DELETE FROM event", NULL,
-                         NULL, NULL);
+            sqlite3_exec(store_connection(f.s),
+                         "DELETE FROM step; DELETE FROM site_step; DELETE FROM journal; DELETE FROM event", NULL, NULL,
+                         NULL);
             for (int i = 0; i < 20; i++) {
                 append(lines[i]);
                 append("\n");
@@ -426,12 +529,14 @@ static void numbers_keep_their_bits(void **state)
         memcpy(&x, &bits, sizeof x);
         if (!isfinite(x))
             continue;
-        snprintf(line, sizeof line, "{\"table\":\"step\",\"attempt\":1,\"step\":%d,\"ce\":%.17g,\"aux\":%.9g}\n", i, x, x);
+        snprintf(line, sizeof line, "{\"table\":\"step\",\"attempt\":1,\"step\":%d,\"ce\":%.17g,\"aux\":%.9g}\n", i, x,
+                 x);
         append(line);
     }
     assert_int_equal(fixture_take(&f, id).bad, 0);
     sqlite3_stmt *row;
-    assert_int_equal(sqlite3_prepare_v2(store_connection(f.s), "SELECT step, ce, aux FROM step", -1, &row, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(store_connection(f.s), "SELECT step, ce, aux FROM step", -1, &row, NULL),
+                     SQLITE_OK);
     while (sqlite3_step(row) == SQLITE_ROW) {
         int i = sqlite3_column_int(row, 0);
         uint64_t bits = rng_u64(&rng, (uint64_t)i);
@@ -457,7 +562,8 @@ static void full_disk_loses_nothing(void **state)
     struct intake_result out;
     struct error err = {0};
     for (int i = 1; i <= 300; i++) {
-        int size = snprintf(line, 4000, "{\"table\":\"event\",\"attempt\":1,\"step\":%d,\"kind\":\"k\",\"text\":\"%01000d\"}\n", i, i);
+        int size = snprintf(
+            line, 4000, "{\"table\":\"event\",\"attempt\":1,\"step\":%d,\"kind\":\"k\",\"text\":\"%01000d\"}\n", i, i);
         fixture_append(&f, id, line, (size_t)size);
     }
     int64_t pages = fixture_integer(&f, "PRAGMA page_count");
@@ -486,14 +592,16 @@ static void full_file_system_loses_nothing(void **state)
         rmdir(g.dir);
         skip();
     }
-    char *home = file_join(g.dir, "home"), *ballast = file_join(g.dir, "ballast"), run[CONFIG_ID], *line = memory_alloc(4000, 1);
+    char *home = file_join(g.dir, "home"), *ballast = file_join(g.dir, "ballast"), run[CONFIG_ID],
+         *line = memory_alloc(4000, 1);
     const char *runs = run;
     GOOD(home_init(&g.home, home, true, err));
     fixture_open(&g);
     fixture_submit(&g, "sweep: s\n");
     fixture_run_id(&g, "s", 0, run);
     for (int i = 1; i <= 200; i++) {
-        int size = snprintf(line, 4000, "{\"table\":\"event\",\"attempt\":1,\"step\":%d,\"kind\":\"k\",\"text\":\"%01000d\"}\n", i, i);
+        int size = snprintf(
+            line, 4000, "{\"table\":\"event\",\"attempt\":1,\"step\":%d,\"kind\":\"k\",\"text\":\"%01000d\"}\n", i, i);
         fixture_append(&g, run, line, (size_t)size);
     }
     FILE *fill = fopen(ballast, "w");
@@ -561,9 +669,15 @@ static void killed_at_any_moment(void **state)
         runs[r] = ids[r];
         FILE *out = open_memstream(&text[r], &size[r]);
         for (int i = 1; i <= steps; i++) {
-            fprintf(out, "{\"table\":\"step\",\"attempt\":1,\"step\":%d,\"ce\":%d.5,\"site_step\":[{\"site\":\"a\",\"c\":%d}]}\n", i, i + r, i);
+            fprintf(out,
+                    "{\"table\":\"step\",\"attempt\":1,\"step\":%d,\"ce\":%d.5,\"site_step\":[{\"site\":\"a\",\"c\":%d}"
+                    "]}\n",
+                    i, i + r, i);
             if (i % 7 == 0)
-                fprintf(out, "{\"table\":\"event\",\"attempt\":1,\"step\":%d,\"kind\":\"checkpoint\",\"text\":\"\"}\nrubbish %d\n", i, i);
+                fprintf(out,
+                        "{\"table\":\"event\",\"attempt\":1,\"step\":%d,\"kind\":\"checkpoint\",\"text\":\"\"}"
+                        "\nrubbish %d\n",
+                        i, i);
         }
         fclose(out);
     }
@@ -596,15 +710,22 @@ static void killed_at_any_moment(void **state)
     for (int r = 0; r < RUNS; r++) {
         fixture_take(&f, ids[r]);
         char sql[300];
-        snprintf(sql, sizeof sql, "SELECT count(*) = %d AND min(ce - step) = %d.5 AND max(ce - step) = %d.5 AND max(step) = %d FROM step "
-                                  "WHERE run = '%s'", steps, r, r, steps, ids[r]);
+        snprintf(
+            sql, sizeof sql,
+            "SELECT count(*) = %d AND min(ce - step) = %d.5 AND max(ce - step) = %d.5 AND max(step) = %d FROM step "
+            "WHERE run = '%s'",
+            steps, r, r, steps, ids[r]);
         assert_int_equal(fixture_integer(&f, sql), 1);
-        snprintf(sql, sizeof sql, "SELECT count(*) = %d AND sum(c = step) = %d FROM site_step WHERE run = '%s'", steps, steps, ids[r]);
+        snprintf(sql, sizeof sql, "SELECT count(*) = %d AND sum(c = step) = %d FROM site_step WHERE run = '%s'", steps,
+                 steps, ids[r]);
         assert_int_equal(fixture_integer(&f, sql), 1);
         snprintf(sql, sizeof sql, "SELECT count(*) FROM event WHERE kind = 'checkpoint' AND run = '%s'", ids[r]);
         assert_int_equal(fixture_integer(&f, sql), steps / 7);
         snprintf(sql, sizeof sql, "SELECT count(*) FROM event WHERE kind = 'bad-line' AND run = '%s'", ids[r]);
         assert_int_equal(fixture_integer(&f, sql), steps / 7);
+        /* Nothing made it start over, which would hide a mark that is wrong. */
+        snprintf(sql, sizeof sql, "SELECT count(*) FROM event WHERE kind = 'journal' AND run = '%s'", ids[r]);
+        assert_int_equal(fixture_integer(&f, sql), 0);
         /* The counts of the mark are kept with the rows: lines taken twice would show. */
         snprintf(sql, sizeof sql, "SELECT lines FROM journal WHERE run = '%s'", ids[r]);
         assert_int_equal(fixture_integer(&f, sql), steps + 2 * (steps / 7));
@@ -620,11 +741,21 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        CASE(every_table), CASE(numbers_that_are_not_finite), CASE(torn_lines_wait), CASE(logged_again_replaces),
-        CASE(only_finished_losses_count), CASE(bad_lines_are_noted_once), CASE(long_lines_are_bounded),
-        CASE(replaced_journals_are_read_again), CASE(unreadable_journals_hold_up_nobody), CASE(budget_divides_the_work),
-        CASE(scanner_agrees_with_jansson), CASE(numbers_keep_their_bits), CASE(full_disk_loses_nothing),
-        CASE(full_file_system_loses_nothing), CASE(killed_at_any_moment),
+        CASE(every_table),
+        CASE(numbers_that_are_not_finite),
+        CASE(torn_lines_wait),
+        CASE(logged_again_replaces),
+        CASE(only_finished_losses_count),
+        CASE(bad_lines_are_noted_once),
+        CASE(long_lines_are_bounded),
+        CASE(replaced_journals_are_read_again),
+        CASE(unreadable_journals_hold_up_nobody),
+        CASE(budget_divides_the_work),
+        CASE(scanner_agrees_with_jansson),
+        CASE(numbers_keep_their_bits),
+        CASE(full_disk_loses_nothing),
+        CASE(full_file_system_loses_nothing),
+        CASE(killed_at_any_moment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,27 +49,26 @@ static void expect_good(struct spec *spec, const char *text)
     free(faults);
 }
 
-static const char example[] =
-    "sweep: tinystories\n"
-    "about: Validation loss on TinyStories, by size and variant\n"
-    "base:\n"
-    "  data.corpus: tinystories\n"
-    "  train.steps: 20000\n"
-    "variants:\n"
-    "  baseline:     {taper.sites: none}\n"
-    "  internal:     {taper.sites: internal}\n"
-    "  internal+aux: {taper.sites: internal, aux.lambda: 0.1}\n"
-    "  all:          {taper.sites: all}\n"
-    "  all+aux:      {taper.sites: all, aux.lambda: 0.1}\n"
-    "grid:\n"
-    "  model.size: [1M, 3M, 9M, 30M]\n"
-    "  seed: {range: [0, 5]}\n"
-    "exclude:\n"
-    "  - {model.size: 30M, seed: 5}\n"
-    "after:\n"
-    "  fold: true\n"
-    "  bench: {decode: {batch: [1, 16, 64], context: 512}}\n"
-    "run: {slots: 1, retries: 2, timeout: 12h, priority: 0}\n";
+static const char example[] = "sweep: tinystories\n"
+                              "about: Validation loss on TinyStories, by size and variant\n"
+                              "base:\n"
+                              "  data.corpus: tinystories\n"
+                              "  train.steps: 20000\n"
+                              "variants:\n"
+                              "  baseline:     {taper.sites: none}\n"
+                              "  internal:     {taper.sites: internal}\n"
+                              "  internal+aux: {taper.sites: internal, aux.lambda: 0.1}\n"
+                              "  all:          {taper.sites: all}\n"
+                              "  all+aux:      {taper.sites: all, aux.lambda: 0.1}\n"
+                              "grid:\n"
+                              "  model.size: [1M, 3M, 9M, 30M]\n"
+                              "  seed: {range: [0, 5]}\n"
+                              "exclude:\n"
+                              "  - {model.size: 30M, seed: 5}\n"
+                              "after:\n"
+                              "  fold: true\n"
+                              "  bench: {decode: {batch: [1, 16, 64], context: 512}}\n"
+                              "run: {slots: 1, retries: 2, timeout: 12h, priority: 0}\n";
 
 static void example_expands(void **state)
 {
@@ -130,41 +129,42 @@ static void smallest_sweep(void **state)
 static void all_faults_at_once(void **state)
 {
     (void)state;
-    expect_faults("sweeep: x\n"
-                  "sweep: Bad Name\n"
-                  "base: {train.stepz: 5, train.lr: no, seed: 010, model.bias: yes, model.size: 2M}\n"
-                  "variants:\n"
-                  "  a: {taper.site: none, aux.lambda: -1}\n"
-                  "  a: {}\n"
-                  "grid:\n"
-                  "  seed: []\n"
-                  "  train.lr: [1e-4, 0.0001]\n"
-                  "  model.layers: 3\n"
-                  "  model.heads: {range: [3, 1]}\n"
-                  "exclude: [{model.size: 1M, variant: q}]\n"
-                  "after: {fold: maybe, bench: {decod: {}}}\n"
-                  "run: {timeout: 5, retry: 3}\n",
-                  "s.yaml:1:1: unknown key 'sweeep' in the sweep (did you mean sweep?)\n"
-                  "s.yaml:2:8: sweep: want a name of 1 to 64 characters a-z, 0-9 and -, got 'Bad Name'\n"
-                  "s.yaml:3:8: unknown key 'train.stepz' (did you mean train.steps?)\n"
-                  "s.yaml:3:34: train.lr: want a number, got 'no'\n"
-                  "s.yaml:3:44: seed: want an integer, got '010'\n"
-                  "s.yaml:3:61: model.bias: want true or false, got 'yes'\n"
-                  "s.yaml:3:78: model.size: want one of demo, 1M, 3M, 9M, 30M, gpt2, gpt2-medium, gpt2-large, gpt2-xl, "
-                  "got '2M'\n"
-                  "s.yaml:5:7: unknown key 'taper.site' (did you mean taper.sites?)\n"
-                  "s.yaml:5:37: aux.lambda: want 0 to 1000000, got -1\n"
-                  "s.yaml:6:3: a: given twice, first in line 5\n"
-                  "s.yaml:8:9: seed: an empty list\n"
-                  "s.yaml:9:20: train.lr: 0.0001 is in the list twice\n"
-                  "s.yaml:10:17: model.layers: want a list of values or {range: [low, high]}; one value goes under base\n"
-                  "s.yaml:11:24: model.heads: want a range [low, high] or [low, high, step] with low <= high and a whole "
-                  "step above 0\n"
-                  "s.yaml:12:37: variant: there is no variant 'q'\n"
-                  "s.yaml:13:15: fold: want true or false, got 'maybe'\n"
-                  "s.yaml:13:30: unknown key 'decod' in bench (did you mean decode?)\n"
-                  "s.yaml:14:16: timeout: want a length of time such as 12h, 30m, 90s or 1h30m, or none, got '5'\n"
-                  "s.yaml:14:19: unknown key 'retry' in run (did you mean retries?)\n");
+    expect_faults(
+        "sweeep: x\n"
+        "sweep: Bad Name\n"
+        "base: {train.stepz: 5, train.lr: no, seed: 010, model.bias: yes, model.size: 2M}\n"
+        "variants:\n"
+        "  a: {taper.site: none, aux.lambda: -1}\n"
+        "  a: {}\n"
+        "grid:\n"
+        "  seed: []\n"
+        "  train.lr: [1e-4, 0.0001]\n"
+        "  model.layers: 3\n"
+        "  model.heads: {range: [3, 1]}\n"
+        "exclude: [{model.size: 1M, variant: q}]\n"
+        "after: {fold: maybe, bench: {decod: {}}}\n"
+        "run: {timeout: 5, retry: 3}\n",
+        "s.yaml:1:1: unknown key 'sweeep' in the sweep (did you mean sweep?)\n"
+        "s.yaml:2:8: sweep: want a name of 1 to 64 characters a-z, 0-9 and -, got 'Bad Name'\n"
+        "s.yaml:3:8: unknown key 'train.stepz' (did you mean train.steps?)\n"
+        "s.yaml:3:34: train.lr: want a number, got 'no'\n"
+        "s.yaml:3:44: seed: want an integer, got '010'\n"
+        "s.yaml:3:61: model.bias: want true or false, got 'yes'\n"
+        "s.yaml:3:78: model.size: want one of demo, 1M, 3M, 9M, 30M, gpt2, gpt2-medium, gpt2-large, gpt2-xl, "
+        "got '2M'\n"
+        "s.yaml:5:7: unknown key 'taper.site' (did you mean taper.sites?)\n"
+        "s.yaml:5:37: aux.lambda: want 0 to 1000000, got -1\n"
+        "s.yaml:6:3: a: given twice, first in line 5\n"
+        "s.yaml:8:9: seed: an empty list\n"
+        "s.yaml:9:20: train.lr: 0.0001 is in the list twice\n"
+        "s.yaml:10:17: model.layers: want a list of values or {range: [low, high]}; one value goes under base\n"
+        "s.yaml:11:24: model.heads: want a range [low, high] or [low, high, step] with low <= high and a whole "
+        "step above 0\n"
+        "s.yaml:12:37: variant: there is no variant 'q'\n"
+        "s.yaml:13:15: fold: want true or false, got 'maybe'\n"
+        "s.yaml:13:30: unknown key 'decod' in bench (did you mean decode?)\n"
+        "s.yaml:14:16: timeout: want a length of time such as 12h, 30m, 90s or 1h30m, or none, got '5'\n"
+        "s.yaml:14:19: unknown key 'retry' in run (did you mean retries?)\n");
 }
 
 static void single_faults(void **state)
@@ -181,13 +181,15 @@ static void single_faults(void **state)
         {"sweep: a\nsweep: b\n", "s.yaml:2:1: sweep: given twice, first in line 1\n"},
         {"sweep: [a\n", "s.yaml:2:1: did not find expected ',' or ']' while parsing a flow sequence\n"},
         {"sweep: a\n--- \nsweep: b\n", "s.yaml:3:1: a second document; want one\n"},
-        {"sweep: a\nbase: {seed: !!int 3}\n", "s.yaml:2:14: seed: tags have no meaning here, got tag:yaml.org,2002:int\n"},
+        {"sweep: a\nbase: {seed: !!int 3}\n",
+         "s.yaml:2:14: seed: tags have no meaning here, got tag:yaml.org,2002:int\n"},
         {"sweep: a\nbase: {seed: }\n", "s.yaml:2:14: seed: no value (write \"\" for an empty one)\n"},
         {"sweep: a\nbase: {seed: [1]}\n", "s.yaml:2:14: seed: want one value, got a list\n"},
         {"sweep: a\nbase: {model: {size: 1M}}\n", "s.yaml:2:8: unknown key 'model'\n"},
         {"sweep: a\nbase: {sample.prompt: \"a\\0b\"}\n", "s.yaml:2:23: sample.prompt: a NUL character inside\n"},
         {"sweep: a\nbase: {? [x] : 1}\n", "s.yaml:2:10: a key: want one value, got a list\n"},
-        {"sweep: a\nvariants: {}\n", "s.yaml:2:11: variants: want at least one (leave the section out for a single one)\n"},
+        {"sweep: a\nvariants: {}\n",
+         "s.yaml:2:11: variants: want at least one (leave the section out for a single one)\n"},
         {"sweep: a\ngrid: {}\n", "s.yaml:2:7: grid: empty (leave the section out for a single point)\n"},
         {"sweep: a\ngrid: {device: {range: [0, 1]}}\n", "s.yaml:2:24: device: has no range; write a list\n"},
         {"sweep: a\ngrid: {train.lr: {range: [0.1, 0.2]}}\n",
@@ -202,8 +204,10 @@ static void single_faults(void **state)
         {"sweep: a\nafter: {bench: {decode: {batch: 1, context: 129}}}\n",
          "s.yaml:1:1: after.bench.decode.context: 129 is more than model.context 128\n"},
         /* Faults between keys: told once, with the first run that has them. */
-        {"sweep: a\nvariants:\n  x: {taper.sites: none}\n  y: {taper.sites: all, gate.end: 1%}\ngrid:\n  seed: [1, 2, 3]\n",
-         "s.yaml:4:3: variant y, seed 1: gate.end: want more than gate.warmup (step 50), got step 10 (and 2 more runs)\n"},
+        {"sweep: a\nvariants:\n  x: {taper.sites: none}\n  y: {taper.sites: all, gate.end: 1%}\ngrid:\n  seed: [1, 2, "
+         "3]\n",
+         "s.yaml:4:3: variant y, seed 1: gate.end: want more than gate.warmup (step 50), got step 10 (and 2 more "
+         "runs)\n"},
         {"sweep: a\nbase: {<<: 3}\n", "s.yaml:2:12: <<: want a mapping or a list of mappings, got a single value\n"},
         {"sweep: a\nbase: {\"<<\": {seed: 1}}\n", "s.yaml:2:8: unknown key '<<'\n"},
         {"sweep: a\nbase: &b {<<: *b}\n", "s.yaml:2:7: nested more than 16 deep\n"},
@@ -285,8 +289,8 @@ static void alias_bombs_are_bounded(void **state)
     /* The same through mappings, which merge: 9^6 visits. */
     text = memory_string("sweep: a\nvariants:\n  v0: &v0 {seed: 1}\n");
     for (int i = 1; i <= 7; i++) {
-        longer = memory_format("%s  v%d: &v%d {<<: [*v%d, *v%d, *v%d, *v%d, *v%d, *v%d, *v%d, *v%d, *v%d]}\n", text, i, i,
-                               i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1);
+        longer = memory_format("%s  v%d: &v%d {<<: [*v%d, *v%d, *v%d, *v%d, *v%d, *v%d, *v%d, *v%d, *v%d]}\n", text, i,
+                               i, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1);
         free(text);
         text = longer;
     }
@@ -362,7 +366,8 @@ static void durations(void **state)
     assert_true(us == 43200ll * 1000000);
     assert_int_equal(spec_duration("1d2h3m4s", &us), 0);
     assert_true(us == (86400ll + 7200 + 180 + 4) * 1000000);
-    static const char *const bad[] = {"", "5", "h", "-1h", "1.5h", "1h1h", "1m1h", "0s", "1h ", "9999999999s", "1w", "99999d"};
+    static const char *const bad[] = {"",     "5",  "h",   "-1h",         "1.5h", "1h1h",
+                                      "1m1h", "0s", "1h ", "9999999999s", "1w",   "99999d"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_int_equal(spec_duration(bad[i], &us), -1);
 }
@@ -399,7 +404,8 @@ static void configuration_files(void **state)
     before = cfg;
     const char *bad = "seed: 4\nsed: 4\nmodel.bias: no\n";
     char *faults, *wanted = memory_format("%s:2:1: unknown key 'sed' (did you mean seed?)\n"
-                                          "%s:3:13: model.bias: want true or false, got 'no'\n", path, path);
+                                          "%s:3:13: model.bias: want true or false, got 'no'\n",
+                                          path, path);
     size_t size;
     FILE *out = open_memstream(&faults, &size);
     assert_int_equal(file_write_all(path, bad, strlen(bad), &err), STATUS_OK);

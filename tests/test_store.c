@@ -39,20 +39,20 @@ static const char eval_line[] = "{\"table\":\"eval\",\"attempt\":1,\"step\":1,\"
 static const char two_by_two[] = "sweep: s\nvariants: {base: {taper.sites: none}, all: {taper.sites: all}}\n"
                                  "grid: {seed: [0, 1]}\nrun: {retries: 1}\n";
 
-#define GOOD(call)                                                                                                    \
-    do {                                                                                                              \
-        struct error err_ = {0}, *err = &err_;                                                                        \
-        if ((call) != STATUS_OK)                                                                                      \
-            fail_msg("%s", err_.text);                                                                                \
+#define GOOD(call)                                                                                                     \
+    do {                                                                                                               \
+        struct error err_ = {0}, *err = &err_;                                                                         \
+        if ((call) != STATUS_OK)                                                                                       \
+            fail_msg("%s", err_.text);                                                                                 \
     } while (0)
 
 /* The call fails, and its text holds `part`. */
-#define BAD(status, part, call)                                                                                       \
-    do {                                                                                                              \
-        struct error err_ = {0}, *err = &err_;                                                                        \
-        assert_int_equal(call, status);                                                                               \
-        if (!strstr(err_.text, part))                                                                                 \
-            fail_msg("'%s' does not say '%s'", err_.text, part);                                                      \
+#define BAD(status, part, call)                                                                                        \
+    do {                                                                                                               \
+        struct error err_ = {0}, *err = &err_;                                                                         \
+        assert_int_equal(call, status);                                                                                \
+        if (!strstr(err_.text, part))                                                                                  \
+            fail_msg("'%s' does not say '%s'", err_.text, part);                                                       \
     } while (0)
 
 static const struct store_start start = {"local", "host", "cpu", "cpu:0", "{\"sqlite\":\"3\"}"};
@@ -107,7 +107,8 @@ static void long_reader_stops_nothing(void **state)
     assert_int_equal(sqlite3_exec(db, "BEGIN; SELECT count(*) FROM event", NULL, NULL, NULL), SQLITE_OK);
     for (int i = 0; i < 200; i++)
         GOOD(store_event(f.s, "s", NULL, 0, "test", "", err));
-    assert_int_equal(sqlite3_prepare_v2(db, "SELECT count(*) FROM event WHERE kind = 'test'", -1, &count, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT count(*) FROM event WHERE kind = 'test'", -1, &count, NULL),
+                     SQLITE_OK);
     assert_int_equal(sqlite3_step(count), SQLITE_ROW);
     assert_int_equal(sqlite3_column_int(count, 0), 0);
     sqlite3_finalize(count);
@@ -167,6 +168,52 @@ static void missing_and_foreign_databases(void **state)
     free(dir);
 }
 
+/* What a program leaves that was killed before its first transaction. */
+static void reader_brings_a_schema_up_to_date(void **state)
+{
+    (void)state;
+    struct store *reader = NULL;
+    fixture_close(&f);
+    GOOD(file_write_all(f.home.database, "", 0, err));
+    struct store *writer_elsewhere = NULL;
+    GOOD(store_open(&reader, &f.home, STORE_READ, err));
+    sqlite3_stmt *row;
+    assert_int_equal(sqlite3_prepare_v2(store_connection(reader), "SELECT count(*) FROM sweep_status", -1, &row, NULL),
+                     SQLITE_OK);
+    sqlite3_finalize(row);
+    store_close(reader);
+    /* Not while somebody holds the lock. */
+    GOOD(store_open(&writer_elsewhere, &f.home, STORE_WRITE, err));
+    store_exec(writer_elsewhere, "PRAGMA user_version = 0", "test", NULL);
+    BAD(STATUS_FAILED, "cannot be brought up to date", store_open(&reader, &f.home, STORE_READ, err));
+    store_exec(writer_elsewhere, "PRAGMA user_version = 1", "test", NULL);
+    store_close(writer_elsewhere);
+    fixture_open(&f);
+}
+
+/* Read-only, and a log that was never folded in: said, not guessed. The superuser may write anywhere: no such home. */
+static void unwritable_home_with_a_log(void **state)
+{
+    (void)state;
+    struct store *reader = NULL;
+    char *dir = file_join(f.dir, "frozen"), *command;
+    fixture_submit(&f, two_by_two);
+    command = memory_format("mkdir '%s' && cp '%s' '%s-wal' '%s' && chmod a-w '%s'", dir, f.home.database,
+                            f.home.database, dir, dir);
+    assert_int_equal(system(command), 0);
+    struct home home;
+    GOOD(home_init(&home, dir, false, err));
+    if (access(home.dir, W_OK) == 0) {
+        GOOD(store_open(&reader, &home, STORE_READ, err));
+        store_close(reader);
+    } else {
+        BAD(STATUS_FAILED, "still in its -wal file", store_open(&reader, &home, STORE_READ, err));
+    }
+    home_fini(&home);
+    free(command);
+    free(dir);
+}
+
 static void home_is_found(void **state)
 {
     (void)state;
@@ -206,45 +253,57 @@ static void moved_home_goes_on(void **state)
 /* Version 1 as it was released. Never changed: it stands for the files people have. */
 static const char version_1[] =
     "CREATE TABLE sweep (name TEXT PRIMARY KEY, about TEXT NOT NULL, spec TEXT NOT NULL, path TEXT NOT NULL, created "
-    "INTEGER NOT NULL, updated INTEGER NOT NULL, paused INTEGER NOT NULL DEFAULT 0, fail_fast INTEGER NOT NULL DEFAULT 0) "
+    "INTEGER NOT NULL, updated INTEGER NOT NULL, paused INTEGER NOT NULL DEFAULT 0, fail_fast INTEGER NOT NULL DEFAULT "
+    "0) "
     "STRICT, WITHOUT ROWID;"
     "CREATE TABLE run (id TEXT PRIMARY KEY, sweep TEXT NOT NULL REFERENCES sweep (name), variant TEXT NOT NULL, seed "
     "INTEGER NOT NULL, state TEXT NOT NULL CHECK (state IN ('queued', 'starting', 'running', 'done', 'failed', "
     "'cancelled')), params INTEGER, created INTEGER NOT NULL, started INTEGER, ended INTEGER, device TEXT, host TEXT, "
-    "version TEXT, val_loss ANY, fold_error ANY, wants TEXT NOT NULL CHECK (wants IN ('cpu', 'cuda')), priority INTEGER "
-    "NOT NULL, position INTEGER NOT NULL, slots INTEGER NOT NULL, retries INTEGER NOT NULL, timeout_us INTEGER NOT NULL, "
+    "version TEXT, val_loss ANY, fold_error ANY, wants TEXT NOT NULL CHECK (wants IN ('cpu', 'cuda')), priority "
+    "INTEGER "
+    "NOT NULL, position INTEGER NOT NULL, slots INTEGER NOT NULL, retries INTEGER NOT NULL, timeout_us INTEGER NOT "
+    "NULL, "
     "attempts INTEGER NOT NULL DEFAULT 0, failures INTEGER NOT NULL DEFAULT 0, not_before INTEGER NOT NULL DEFAULT 0, "
     "cancel INTEGER NOT NULL DEFAULT 0, steps INTEGER NOT NULL, after TEXT NOT NULL, config TEXT NOT NULL) STRICT;"
     "CREATE INDEX run_queue ON run (state, wants, priority DESC, position); CREATE INDEX run_sweep ON run (sweep);"
-    "CREATE TABLE sweep_run (sweep TEXT NOT NULL REFERENCES sweep (name), run TEXT NOT NULL REFERENCES run (id), variant "
+    "CREATE TABLE sweep_run (sweep TEXT NOT NULL REFERENCES sweep (name), run TEXT NOT NULL REFERENCES run (id), "
+    "variant "
     "TEXT NOT NULL, position INTEGER NOT NULL, wanted INTEGER NOT NULL DEFAULT 1, PRIMARY KEY (sweep, run, variant)) "
     "STRICT, WITHOUT ROWID; CREATE INDEX sweep_run_run ON sweep_run (run);"
     "CREATE TABLE attempt (run TEXT NOT NULL REFERENCES run (id), attempt INTEGER NOT NULL, started INTEGER NOT NULL, "
-    "ended INTEGER, cause TEXT, text TEXT, code INTEGER, signal INTEGER, outcome TEXT, outcome_text TEXT, executor TEXT "
+    "ended INTEGER, cause TEXT, text TEXT, code INTEGER, signal INTEGER, outcome TEXT, outcome_text TEXT, executor "
+    "TEXT "
     "NOT NULL, host TEXT, device TEXT, slot TEXT, handle TEXT, pid INTEGER, pid_started INTEGER, boot_id TEXT, version "
     "TEXT NOT NULL, revision TEXT NOT NULL, libraries TEXT, cpu_us INTEGER, peak_bytes INTEGER, PRIMARY KEY (run, "
     "attempt)) STRICT, WITHOUT ROWID;"
     "CREATE TABLE step (run TEXT NOT NULL, step INTEGER NOT NULL, tokens ANY, ce ANY, aux ANY, lr ANY, gate ANY, "
     "grad_norm ANY, scale_mean ANY, scale_std ANY, scale_max ANY, scale_target ANY, logit_rms ANY, logit_max ANY, "
-    "logit_std ANY, margin ANY, p_correct ANY, entropy ANY, radial ANY, radial_rms ANY, tangential_rms ANY, radial_share "
-    "ANY, aux_radial ANY, ms ANY, attempt INTEGER NOT NULL, step_ms TEXT, PRIMARY KEY (run, step)) STRICT, WITHOUT ROWID;"
+    "logit_std ANY, margin ANY, p_correct ANY, entropy ANY, radial ANY, radial_rms ANY, tangential_rms ANY, "
+    "radial_share "
+    "ANY, aux_radial ANY, ms ANY, attempt INTEGER NOT NULL, step_ms TEXT, PRIMARY KEY (run, step)) STRICT, WITHOUT "
+    "ROWID;"
     "CREATE TABLE site_step (run TEXT NOT NULL, step INTEGER NOT NULL, site TEXT NOT NULL, c ANY, scale_mean ANY, "
     "agreement ANY, gamma_norm ANY, gamma_tilde_norm ANY, PRIMARY KEY (run, step, site)) STRICT, WITHOUT ROWID;"
-    "CREATE TABLE eval (run TEXT NOT NULL, step INTEGER NOT NULL, split TEXT NOT NULL, loss ANY, tokens INTEGER, attempt "
+    "CREATE TABLE eval (run TEXT NOT NULL, step INTEGER NOT NULL, split TEXT NOT NULL, loss ANY, tokens INTEGER, "
+    "attempt "
     "INTEGER, PRIMARY KEY (run, step, split)) STRICT, WITHOUT ROWID;"
     "CREATE TABLE bench (run TEXT NOT NULL, kind TEXT NOT NULL, variant TEXT NOT NULL, batch INTEGER NOT NULL, context "
-    "INTEGER NOT NULL, tokens_per_s ANY, ms ANY, repeats INTEGER, device TEXT, attempt INTEGER, PRIMARY KEY (run, kind, "
+    "INTEGER NOT NULL, tokens_per_s ANY, ms ANY, repeats INTEGER, device TEXT, attempt INTEGER, PRIMARY KEY (run, "
+    "kind, "
     "variant, batch, context)) STRICT, WITHOUT ROWID;"
     "CREATE TABLE event (id INTEGER PRIMARY KEY, time INTEGER NOT NULL, sweep TEXT, run TEXT, attempt INTEGER, step "
     "INTEGER, kind TEXT NOT NULL, text TEXT NOT NULL, journal INTEGER) STRICT;"
-    "CREATE UNIQUE INDEX event_journal ON event (run, journal) WHERE journal IS NOT NULL; CREATE INDEX event_run ON event "
+    "CREATE UNIQUE INDEX event_journal ON event (run, journal) WHERE journal IS NOT NULL; CREATE INDEX event_run ON "
+    "event "
     "(run);"
     "CREATE TABLE journal (run TEXT PRIMARY KEY REFERENCES run (id), offset INTEGER NOT NULL, inode INTEGER NOT NULL, "
-    "device INTEGER NOT NULL, lines INTEGER NOT NULL, bad INTEGER NOT NULL, step INTEGER NOT NULL, seen INTEGER NOT NULL) "
+    "device INTEGER NOT NULL, lines INTEGER NOT NULL, bad INTEGER NOT NULL, step INTEGER NOT NULL, seen INTEGER NOT "
+    "NULL) "
     "STRICT, WITHOUT ROWID;"
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;"
     "INSERT INTO sweep VALUES ('old', 'about', 'sweep: old', 'old.yaml', 1, 2, 0, 0);"
-    "INSERT INTO run VALUES ('0123456789ab', 'old', 'all', 7, 'done', 330048, 10, 20, 30, 'cpu', 'h', '0.1.0', 'NaN', NULL, "
+    "INSERT INTO run VALUES ('0123456789ab', 'old', 'all', 7, 'done', 330048, 10, 20, 30, 'cpu', 'h', '0.1.0', 'NaN', "
+    "NULL, "
     "'cpu', 0, 1, 1, 2, 0, 1, 0, 0, 0, 600, '{}', '{}');"
     "INSERT INTO sweep_run VALUES ('old', '0123456789ab', 'all', 0, 1);"
     "INSERT INTO step (run, step, ce, attempt) VALUES ('0123456789ab', 10, 6.5, 1);"
@@ -254,11 +313,17 @@ static const char version_1[] =
 static char *describe(sqlite3 *db)
 {
     sqlite3_stmt *row;
-    assert_int_equal(sqlite3_prepare_v2(db,
-        "SELECT group_concat(line, char(10)) FROM (SELECT t.name || '.' || c.name || ' ' || c.type || ' ' || c.\"notnull\" || "
-        "' ' || c.pk || ' ' || coalesce(c.dflt_value, '') AS line FROM sqlite_schema t, pragma_table_info(t.name) c "
-        "WHERE t.type = 'table' UNION ALL SELECT i.name || ' on ' || i.tbl_name || ' ' || coalesce(x.name, '') || x.seqno "
-        "FROM sqlite_schema i, pragma_index_info(i.name) x WHERE i.type = 'index' ORDER BY 1)", -1, &row, NULL), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_prepare_v2(db,
+                           "SELECT group_concat(line, char(10)) FROM (SELECT t.name || '.' || c.name || ' ' || c.type "
+                           "|| ' ' || c.\"notnull\" || "
+                           "' ' || c.pk || ' ' || coalesce(c.dflt_value, '') AS line FROM sqlite_schema t, "
+                           "pragma_table_info(t.name) c "
+                           "WHERE t.type = 'table' UNION ALL SELECT i.name || ' on ' || i.tbl_name || ' ' || "
+                           "coalesce(x.name, '') || x.seqno "
+                           "FROM sqlite_schema i, pragma_index_info(i.name) x WHERE i.type = 'index' ORDER BY 1)",
+                           -1, &row, NULL),
+        SQLITE_OK);
     assert_int_equal(sqlite3_step(row), SQLITE_ROW);
     char *text = memory_string((const char *)sqlite3_column_text(row, 0));
     sqlite3_finalize(row);
@@ -311,8 +376,10 @@ static void migrations_go_step_by_step(void **state)
 static void views_follow_their_text(void **state)
 {
     (void)state;
-    store_exec(f.s, "UPDATE meta SET value = 'old' WHERE key = 'views'; DROP VIEW step_last; CREATE VIEW \"odd \"\"one\" AS "
-                    "SELECT 1", "test", NULL);
+    store_exec(f.s,
+               "UPDATE meta SET value = 'old' WHERE key = 'views'; DROP VIEW step_last; CREATE VIEW \"odd \"\"one\" AS "
+               "SELECT 1",
+               "test", NULL);
     fixture_close(&f);
     fixture_open(&f);
     assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM sqlite_schema WHERE name = 'step_last'"), 1);
@@ -343,9 +410,11 @@ static void submit_makes_runs(void **state)
     struct store_submitted out = fixture_submit(&f, two_by_two);
     assert_int_equal(out.runs, 4);
     assert_int_equal(out.fresh, 4);
-    assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM run WHERE state = 'queued' AND sweep = 's' AND retries = 1"), 4);
+    assert_int_equal(
+        fixture_integer(&f, "SELECT count(*) FROM run WHERE state = 'queued' AND sweep = 's' AND retries = 1"), 4);
     assert_int_equal(fixture_integer(&f, "SELECT count(DISTINCT position) FROM run"), 4);
-    assert_int_equal(fixture_integer(&f, "SELECT config ->> '$.\"taper.sites\"' = 'all' FROM run WHERE variant = 'all'"), 1);
+    assert_int_equal(
+        fixture_integer(&f, "SELECT config ->> '$.\"taper.sites\"' = 'all' FROM run WHERE variant = 'all'"), 1);
     /* What the run holds is what makes its name. */
     char id[CONFIG_ID], again[CONFIG_ID], corpus[65], tokenizer[65];
     struct config cfg;
@@ -403,7 +472,8 @@ static void runs_are_shared_between_sweeps(void **state)
     fixture_submit(&f, two_by_two);
     fixture_run_id(&f, "s", 0, id);
     GOOD(store_attempt_begin(f.s, id, &start, &attempt, err));
-    GOOD(store_attempt_end(f.s, id, attempt, &(struct store_exit){.cause = "done", .code = 0, .signal = -1}, RUN_DONE, err));
+    GOOD(store_attempt_end(f.s, id, attempt, &(struct store_exit){.cause = "done", .code = 0, .signal = -1}, RUN_DONE,
+                           err));
     /* The same configurations under other names, one new, twice the same one, a higher priority. */
     struct store_submitted out = fixture_submit(&f, "sweep: t\nvariants: {plain: {}, same: {taper.sites: none}, new: "
                                                     "{aux.lambda: 1}}\nrun: {priority: 5}\n");
@@ -412,8 +482,9 @@ static void runs_are_shared_between_sweeps(void **state)
     assert_int_equal(out.known[RUN_DONE], 1);
     assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM run"), 5);
     assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM run_in_sweep WHERE sweep = 't' AND state = 'done'"), 2);
-    char *names = fixture_text(&f, "SELECT group_concat(variant, ' ') FROM (SELECT variant FROM run_in_sweep WHERE sweep = 't' "
-                                   "ORDER BY position)");
+    char *names =
+        fixture_text(&f, "SELECT group_concat(variant, ' ') FROM (SELECT variant FROM run_in_sweep WHERE sweep = 't' "
+                         "ORDER BY position)");
     assert_string_equal(names, "plain same new");
     free(names);
     assert_int_equal(fixture_integer(&f, "SELECT runs FROM sweep_status WHERE sweep = 't'"), 2);
@@ -434,7 +505,8 @@ static void more_after_queues_a_done_run_again(void **state)
     GOOD(store_attempt_end(f.s, id, 1, &(struct store_exit){.cause = "done", .code = 0, .signal = -1}, RUN_DONE, err));
     assert_int_equal(fixture_submit(&f, "sweep: t\nafter: {bench: {decode: {batch: 1, context: 64}}}\n").requeued, 0);
     assert_int_equal(fixture_submit(&f, "sweep: t\n").requeued, 0);
-    struct store_submitted out = fixture_submit(&f, "sweep: t\nafter: {fold: true, bench: {decode: {batch: [1, 4], context: 128}}}\n");
+    struct store_submitted out =
+        fixture_submit(&f, "sweep: t\nafter: {fold: true, bench: {decode: {batch: [1, 4], context: 128}}}\n");
     assert_int_equal(out.requeued, 1);
     assert_int_equal(find(id).state, RUN_QUEUED);
     GOOD(store_run_after(f.s, id, &after, err));
@@ -451,7 +523,8 @@ static void changed_sweep_drops_runs(void **state)
     fixture_submit(&f, "sweep: t\nbase: {seed: 1}\n"); /* holds s's run of variant base and seed 1 too */
     fixture_run_id(&f, "s", 0, id);
     GOOD(store_attempt_begin(f.s, id, &start, &attempt, err));
-    struct store_submitted out = fixture_submit(&f, "sweep: s\nvariants: {all: {taper.sites: all}}\ngrid: {seed: [1, 2]}\n");
+    struct store_submitted out =
+        fixture_submit(&f, "sweep: s\nvariants: {all: {taper.sites: all}}\ngrid: {seed: [1, 2]}\n");
     assert_int_equal(out.fresh, 1);
     assert_int_equal(out.dropped, 3);
     assert_int_equal(out.dropped_queued, 1); /* not the live one, not the one t wants */
@@ -467,7 +540,7 @@ static void changed_sweep_drops_runs(void **state)
 static int bad_digests(const struct config *cfg, char *corpus, char *tokenizer, struct error *err)
 {
     return cfg->corpus_seed == 1 ? fixture_digests(cfg, corpus, tokenizer, err)
-                                                      : error_set(err, STATUS_BAD_INPUT, "data.corpus: no such file");
+                                 : error_set(err, STATUS_BAD_INPUT, "data.corpus: no such file");
 }
 
 static void failed_submit_leaves_nothing(void **state)
@@ -535,14 +608,18 @@ static void life_of_a_run(void **state)
     assert_string_equal(run.id, id);
     GOOD(store_attempt_begin(f.s, id, &start, &attempt, err));
     assert_int_equal(attempt, 2);
-    GOOD(store_attempt_end(f.s, id, 2, &(struct store_exit){.cause = "done", .code = 0, .signal = -1, .cpu_us = -1,
-                                                            .peak_bytes = -1}, RUN_DONE, err));
+    GOOD(store_attempt_end(
+        f.s, id, 2, &(struct store_exit){.cause = "done", .code = 0, .signal = -1, .cpu_us = -1, .peak_bytes = -1},
+        RUN_DONE, err));
     BAD(STATUS_FAILED, "it is done", store_attempt_begin(f.s, id, &start, &attempt, err));
     assert_true(find(id).ended >= now);
     assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM attempt WHERE ended IS NOT NULL"), 2);
     assert_int_equal(fixture_integer(&f, "SELECT signal FROM attempt WHERE attempt = 1"), 9);
-    assert_int_equal(fixture_integer(&f, "SELECT code IS 0 AND signal IS NULL AND cpu_us IS NULL FROM attempt WHERE attempt = 2"), 1);
-    char *events = fixture_text(&f, "SELECT group_concat(kind, ' ') FROM (SELECT kind FROM event WHERE run IS NOT NULL ORDER BY id)");
+    assert_int_equal(
+        fixture_integer(&f, "SELECT code IS 0 AND signal IS NULL AND cpu_us IS NULL FROM attempt WHERE attempt = 2"),
+        1);
+    char *events = fixture_text(
+        &f, "SELECT group_concat(kind, ' ') FROM (SELECT kind FROM event WHERE run IS NOT NULL ORDER BY id)");
     assert_string_equal(events, "starting running queued starting done");
     free(events);
 }
@@ -559,7 +636,9 @@ static void only_legal_changes(void **state)
             char sql[200];
             int attempt, status;
             struct store_changed changed;
-            snprintf(sql, sizeof sql, "DELETE FROM attempt; UPDATE run SET state = '%s', attempts = 0, cancel = 0; UPDATE sweep_run SET wanted = 1",
+            snprintf(sql, sizeof sql,
+                     "DELETE FROM attempt; UPDATE run SET state = '%s', attempts = 0, cancel = 0; UPDATE sweep_run SET "
+                     "wanted = 1",
                      run_state_name(from));
             store_exec(f.s, sql, "test", NULL);
             int64_t events = fixture_integer(&f, "SELECT count(*) FROM event");
@@ -613,7 +692,8 @@ static void cancel_heeds_other_sweeps(void **state)
     assert_true(find(live).cancel > 0);
     assert_int_equal(find(live).state, RUN_STARTING);
     /* Lost while a cancel is pending: cancelled, not queued again. */
-    GOOD(store_attempt_end(f.s, live, 1, &(struct store_exit){.cause = "lost", .code = -1, .signal = -1}, RUN_QUEUED, err));
+    GOOD(store_attempt_end(f.s, live, 1, &(struct store_exit){.cause = "lost", .code = -1, .signal = -1}, RUN_QUEUED,
+                           err));
     assert_int_equal(find(live).state, RUN_CANCELLED);
     GOOD(store_cancel(f.s, "t", NULL, "user", &out, err));
     assert_int_equal(out.queued, 1);
@@ -693,14 +773,16 @@ static void runs_by_state(void **state)
     fixture_run_id(&f, "s", 1, id);
     GOOD(store_attempt_begin(f.s, id, &start, &attempt, err));
     int seen[RUN_STATES] = {0};
-    GOOD(store_runs_each(f.s, &(struct store_filter){.states = 1u << RUN_STARTING | 1u << RUN_RUNNING}, count_state, seen, err));
+    GOOD(store_runs_each(f.s, &(struct store_filter){.states = 1u << RUN_STARTING | 1u << RUN_RUNNING}, count_state,
+                         seen, err));
     assert_int_equal(seen[RUN_STARTING], 1);
     GOOD(store_runs_each(f.s, &(struct store_filter){.states = 1u << RUN_RUNNING}, count_state, seen, err));
     assert_int_equal(seen[RUN_RUNNING], 0);
     GOOD(store_runs_each(f.s, &(struct store_filter){.states = 1u << RUN_QUEUED}, count_state, seen, err));
     assert_int_equal(seen[RUN_QUEUED], 3);
     memset(seen, 0, sizeof seen);
-    GOOD(store_runs_each(f.s, &(struct store_filter){.sweep = "s", .states = 1u << RUN_STARTING, .limit = 9}, count_state, seen, err));
+    GOOD(store_runs_each(f.s, &(struct store_filter){.sweep = "s", .states = 1u << RUN_STARTING, .limit = 9},
+                         count_state, seen, err));
     assert_int_equal(seen[RUN_STARTING], 1);
     assert_int_equal(seen[RUN_QUEUED], 0);
     GOOD(store_runs_each(f.s, &(struct store_filter){.limit = 2}, count_state, seen, err));
@@ -711,14 +793,31 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        CASE(second_writer_is_refused), CASE(reader_changes_nothing), CASE(long_reader_stops_nothing),
-        CASE(other_writer_is_waited_out), CASE(missing_and_foreign_databases), CASE(home_is_found),
-        CASE(moved_home_goes_on), CASE(version_1_is_brought_up_to_date), CASE(migrations_go_step_by_step),
-        CASE(views_follow_their_text), CASE(files_are_embedded_whole), CASE(submit_makes_runs),
-        CASE(names_agree_with_the_configuration), CASE(runs_are_shared_between_sweeps),
-        CASE(more_after_queues_a_done_run_again), CASE(changed_sweep_drops_runs), CASE(failed_submit_leaves_nothing),
-        CASE(life_of_a_run), CASE(only_legal_changes), CASE(cancel_heeds_other_sweeps), CASE(queue_order),
-        CASE(runs_are_found_by_the_start_of_their_id), CASE(runs_by_state),
+        CASE(second_writer_is_refused),
+        CASE(reader_changes_nothing),
+        CASE(long_reader_stops_nothing),
+        CASE(other_writer_is_waited_out),
+        CASE(missing_and_foreign_databases),
+        CASE(reader_brings_a_schema_up_to_date),
+        CASE(unwritable_home_with_a_log),
+        CASE(home_is_found),
+        CASE(moved_home_goes_on),
+        CASE(version_1_is_brought_up_to_date),
+        CASE(migrations_go_step_by_step),
+        CASE(views_follow_their_text),
+        CASE(files_are_embedded_whole),
+        CASE(submit_makes_runs),
+        CASE(names_agree_with_the_configuration),
+        CASE(runs_are_shared_between_sweeps),
+        CASE(more_after_queues_a_done_run_again),
+        CASE(changed_sweep_drops_runs),
+        CASE(failed_submit_leaves_nothing),
+        CASE(life_of_a_run),
+        CASE(only_legal_changes),
+        CASE(cancel_heeds_other_sweeps),
+        CASE(queue_order),
+        CASE(runs_are_found_by_the_start_of_their_id),
+        CASE(runs_by_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

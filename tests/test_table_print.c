@@ -48,11 +48,12 @@ static const char values[] = "SELECT 1 AS n, 'a' AS name, 0.1 AS x, NULL AS gone
 static void text_is_aligned(void **state)
 {
     (void)state;
-    expect(values, TABLE_TEXT, " n  name          x  gone\n"
-                               "--  ----  ---------  ----\n"
-                               " 1  a           0.1  \n"
-                               "20  b,\"c        NaN  x\n"
-                               "-3  d e   -Infinity  \n");
+    expect(values, TABLE_TEXT,
+           " n  name          x  gone\n"
+           "--  ----  ---------  ----\n"
+           " 1  a           0.1  \n"
+           "20  b,\"c        NaN  x\n"
+           "-3  d e   -Infinity  \n");
     expect("SELECT 1 AS n WHERE 0", TABLE_TEXT, "n\n-\n");
     /* Bytes that would drive a terminal do not reach it; wide letters count by the place they take. */
     expect("SELECT char(27) || '[2J' AS a, 1 AS b", TABLE_TEXT, "a     b\n----  -\n [2J  1\n");
@@ -73,19 +74,22 @@ static void csv_is_quoted(void **state)
 static void json_is_typed(void **state)
 {
     (void)state;
-    expect(values, TABLE_JSON, "[{\"n\":1,\"name\":\"a\",\"x\":0.1,\"gone\":null},\n"
-                               "{\"n\":20,\"name\":\"b,\\\"c\",\"x\":\"NaN\",\"gone\":\"x\"},\n"
-                               "{\"n\":-3,\"name\":\"d\\ne\",\"x\":\"-Infinity\",\"gone\":\"\"}]\n");
+    expect(values, TABLE_JSON,
+           "[{\"n\":1,\"name\":\"a\",\"x\":0.1,\"gone\":null},\n"
+           "{\"n\":20,\"name\":\"b,\\\"c\",\"x\":\"NaN\",\"gone\":\"x\"},\n"
+           "{\"n\":-3,\"name\":\"d\\ne\",\"x\":\"-Infinity\",\"gone\":\"\"}]\n");
     expect("SELECT 1 AS n WHERE 0", TABLE_JSON, "[]\n");
     expect("SELECT 1 AS a, 2 AS a, 3 AS a", TABLE_JSON, "[{\"a\":1,\"a:1\":2,\"a:2\":3}]\n");
-    expect("SELECT x'00ff' AS b, CAST(x'41ff' AS TEXT) AS t", TABLE_JSON, "[{\"b\":\"00ff\",\"t\":\"A\xef\xbf\xbd\"}]\n");
+    expect("SELECT x'00ff' AS b, CAST(x'41ff' AS TEXT) AS t", TABLE_JSON,
+           "[{\"b\":\"00ff\",\"t\":\"A\xef\xbf\xbd\"}]\n");
 }
 
 /* More rows than are held for the widths, in every format; text keeps its first widths. */
 static void many_rows(void **state)
 {
     (void)state;
-    const char *sql = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 2500) SELECT i, i * 0.5 AS h FROM c";
+    const char *sql =
+        "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 2500) SELECT i, i * 0.5 AS h FROM c";
     char *text = print(sql, TABLE_TEXT);
     int lines = 0;
     for (const char *p = text; *p; p++)
@@ -160,8 +164,8 @@ static void cells_by_hand(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_is_aligned), cmocka_unit_test(csv_is_quoted), cmocka_unit_test(json_is_typed),
-        cmocka_unit_test(many_rows), cmocka_unit_test(reals_read_back), cmocka_unit_test(times_are_local),
+        cmocka_unit_test(text_is_aligned), cmocka_unit_test(csv_is_quoted),   cmocka_unit_test(json_is_typed),
+        cmocka_unit_test(many_rows),       cmocka_unit_test(reals_read_back), cmocka_unit_test(times_are_local),
         cmocka_unit_test(cells_by_hand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

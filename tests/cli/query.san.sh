@@ -13,7 +13,9 @@ report() { # NAME: the status of the command before
 }
 
 same() { # WANTED GOT
-    [ "$1" == "$2" ] || { printf '# wanted: %s\n# got:    %s\n' "${1//$'\n'/$'\n#         '}" "${2//$'\n'/$'\n#         '}"; return 1; }
+    [ "$1" == "$2" ] && return 0
+    printf '# wanted: %s\n# got:    %s\n' "${1//$'\n'/$'\n#         '}" "${2//$'\n'/$'\n#         '}"
+    return 1
 }
 
 # A database without a daemon: the schema and the views as they are in the tree, and a few rows.
@@ -29,7 +31,8 @@ mkdir -p "$TAPER_HOME/runs"
         timeout_us, steps, after, config) VALUES
         ('00000000000a', 's', 'all', 1, 'done', 1, 3.25, 'cpu', 0, 1, 1, 2, 0, 10, '{}', '{\"model.size\":\"1M\"}'),
         ('00000000000b', 's', 'all', 2, 'done', 1, 'NaN', 'cpu', 0, 2, 1, 2, 0, 10, '{}', '{\"model.size\":\"1M\"}'),
-        ('00000000000c', 's', 'all', 3, 'done', 1, 'Infinity', 'cpu', 0, 3, 1, 2, 0, 10, '{}', '{\"model.size\":\"1M\"}');
+        ('00000000000c', 's', 'all', 3, 'done', 1, 'Infinity', 'cpu', 0, 3, 1, 2, 0, 10, '{}',
+        '{\"model.size\":\"1M\"}');
     INSERT INTO sweep_run VALUES ('s', '00000000000a', 'all', 0, 1), ('s', '00000000000b', 'all', 1, 1),
         ('s', '00000000000c', 'all', 2, 1);"
 } | sqlite3 "$TAPER_HOME/taper.db" > /dev/null
@@ -51,7 +54,8 @@ same 'id            val_loss
 00000000000c  Infinity' "$("$TAPER" query 'SELECT id, val_loss FROM run ORDER BY id')"
 report 'and the table'
 
-same $'best,mean,size\n3.25,3.25,1M' "$("$TAPER" query --csv 'SELECT min(val_loss) AS best, avg(val_loss) AS mean, size FROM run_in_sweep')"
+same $'best,mean,size\n3.25,3.25,1M' \
+    "$("$TAPER" query --csv 'SELECT min(val_loss) AS best, avg(val_loss) AS mean, size FROM run_in_sweep')"
 report 'what is not finite never wins a minimum'
 
 printf 'SELECT count(*) AS n -- a comment\nFROM run;\n-- the end\n' > 'q 1.sql'
@@ -80,8 +84,9 @@ refuses 2 'not authorized' "ATTACH '$dir/new.db' AS x" && [ ! -e bad ] && [ ! -e
 report 'whatever would write is refused'
 
 refuses 2 'want one statement' 'SELECT 1; SELECT 2' && refuses 2 'nothing to run' ' -- nothing' &&
-    refuses 2 'nothing to run' '' && refuses 2 'wants SQL in one argument' && refuses 2 'one of --csv and --json' 'SELECT 1' --csv --json &&
-    refuses 2 'not both' 'SELECT 1' -f x && refuses 2 'No such file' -f none.sql && refuses 2 'no home at' 'SELECT 1' --home "$dir/none" &&
+    refuses 2 'nothing to run' '' && refuses 2 'wants SQL in one argument' &&
+    refuses 2 'one of --csv and --json' 'SELECT 1' --csv --json && refuses 2 'not both' 'SELECT 1' -f x &&
+    refuses 2 'No such file' -f none.sql && refuses 2 'no home at' 'SELECT 1' --home "$dir/none" &&
     refuses 2 'no database' 'SELECT 1' --home "$dir" && refuses 2 'integer overflow' "SELECT abs(-9223372036854775808)"
 report 'bad arguments and failing statements'
 
@@ -91,12 +96,13 @@ report 'a newer schema is refused'
 
 # Somebody else holds the write lock: a reader does not notice.
 coproc writer { sqlite3 "$TAPER_HOME/taper.db"; }
+pid=$writer_PID # bash forgets the variable when the process ends
 printf 'BEGIN IMMEDIATE; DELETE FROM run;\n.print locked\n' >&"${writer[1]}"
 read -r line <&"${writer[0]}"
 same locked "$line" && same $'n\n3' "$("$TAPER" query --csv 'SELECT count(*) AS n FROM run')"
 report 'a reader does not wait for a writer'
 printf 'ROLLBACK;\n.quit\n' >&"${writer[1]}"
-wait "$writer_PID" 2> /dev/null
+wait "$pid"
 
 # A home that nobody can write: as an ordinary user where this one is root.
 chmod -R a+rX "$dir" && chmod a-w "$TAPER_HOME" "$TAPER_HOME/taper.db" && rm -f "$TAPER_HOME"/taper.db-*
@@ -105,7 +111,8 @@ as=()
 if ! "${as[@]}" test -x "$TAPER" 2> /dev/null || ! "${as[@]}" test -r "$TAPER_HOME/taper.db"; then
     number=$((number + 1)) && echo "ok $number - a read-only home # SKIP another user cannot reach the files"
 else
-    same $'n\n3' "$("${as[@]}" "$TAPER" query --csv 'SELECT count(*) AS n FROM run')" && ! ls "$TAPER_HOME"/taper.db-* > /dev/null 2>&1
+    same $'n\n3' "$("${as[@]}" "$TAPER" query --csv 'SELECT count(*) AS n FROM run')" &&
+        ! ls "$TAPER_HOME"/taper.db-* > /dev/null 2>&1
     report 'a read-only home'
 fi
 

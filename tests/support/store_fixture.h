@@ -13,9 +13,9 @@ struct fixture {
     struct intake *in;
 };
 
-void fixture_init(struct fixture *f);  /* open for writing, with an intake */
+void fixture_init(struct fixture *f); /* open for writing, with an intake */
 void fixture_fini(struct fixture *f);
-void fixture_open(struct fixture *f);  /* again, after fixture_close */
+void fixture_open(struct fixture *f); /* again, after fixture_close */
 void fixture_close(struct fixture *f);
 
 /* Digests that stand for fixed data. */
