@@ -12,15 +12,14 @@ left() { # pids of what was started from here and still is there, zombies aside
     done
 }
 nothing_left() { [ -z "$(left)" ]; }
-finish() {
+end_all() {
     local pid
     for _ in 1 2 3 4 5; do
         for pid in $(left); do kill -KILL "$pid" 2> /dev/null; done
         nothing_left && break
     done
-    rm -rf "$T"
 }
-trap finish EXIT
+trap 'end_all; rm -rf "$T"' EXIT
 check() { # NAME COMMAND...
     local name=$1
     shift
