@@ -7,6 +7,8 @@
 #if defined(__x86_64__)
 #define KERNELS kernels_avx2
 #define KERNELS_NAME "avx2"
+#define VECTOR 8
+#define MICRO_ROWS 6
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
 #include "core/cpu/kernels.inc"

@@ -7,6 +7,8 @@
 #if defined(__x86_64__)
 #define KERNELS kernels_avx512
 #define KERNELS_NAME "avx512"
+#define VECTOR 16
+#define MICRO_ROWS 12
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx2,fma"))), apply_to = function)
 #include "core/cpu/kernels.inc"

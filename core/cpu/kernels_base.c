@@ -6,4 +6,6 @@
 
 #define KERNELS kernels_base
 #define KERNELS_NAME "base"
+#define VECTOR 4
+#define MICRO_ROWS 4
 #include "core/cpu/kernels.inc"
