@@ -23,7 +23,9 @@ SELECT run, step, tokens, attempt,
     iif(typeof(tangential_rms) = 'text', NULL, tangential_rms) AS tangential_rms,
     iif(typeof(radial_share) = 'text', NULL, radial_share) AS radial_share,
     iif(typeof(aux_radial) = 'text', NULL, aux_radial) AS aux_radial,
-    iif(typeof(ms) = 'text', NULL, ms) AS ms
+    iif(typeof(ms) = 'text', NULL, ms) AS ms,
+    iif(typeof(leading) = 'text', NULL, leading) AS leading,
+    iif(typeof(bounded) = 'text', NULL, bounded) AS bounded
 FROM step;
 
 CREATE VIEW site_step_numeric AS
