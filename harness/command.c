@@ -12,6 +12,7 @@ static const struct command *const table[] = {
     &cmd_debug,
     &cmd_help,
     &cmd_query,
+    &cmd_table,
     &cmd_train,
     &cmd_version,
 };

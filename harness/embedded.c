@@ -5,7 +5,14 @@
 /* One row a file: a symbol of its own and the path in the source tree, from which make runs. */
 #define FILES(ROW)                                                                                                    \
     ROW(schema, "results/schema.sql")                                                                                 \
-    ROW(views, "results/views.sql")
+    ROW(views, "results/views.sql")                                                                                   \
+    ROW(table_tinystories, "results/tables/table-tinystories.sql") ROW(table_tinystories_layout, "results/tables/table-tinystories.json")\
+    ROW(table_decode, "results/tables/table-decode.sql") ROW(table_decode_layout, "results/tables/table-decode.json") \
+    ROW(table_last_token, "results/tables/table-last-token.sql") ROW(table_last_token_layout, "results/tables/table-last-token.json")\
+    ROW(table_gpt2, "results/tables/table-gpt2.sql") ROW(table_gpt2_layout, "results/tables/table-gpt2.json")         \
+    ROW(table_ablation, "results/tables/table-ablation.sql") ROW(table_ablation_layout, "results/tables/table-ablation.json")\
+    ROW(table_runs, "results/tables/table-runs.sql") ROW(table_runs_layout, "results/tables/table-runs.json")         \
+    ROW(table_theory, "results/tables/table-theory.sql") ROW(table_theory_layout, "results/tables/table-theory.json")
 
 /* The assembler reads the file; the pair of labels gives its size, and a NUL is put behind. */
 #define INCLUDE(symbol, path)                                                                                         \

@@ -97,3 +97,29 @@ FROM run_in_sweep v JOIN run_in_sweep b
         = json_remove(v.config, '$."taper.sites"', '$."taper.ema"', '$."gate.warmup"', '$."gate.end"',
             '$."gate.shape"', '$."gate.value"', '$."aux.lambda"', '$."aux.target"')
 WHERE v.state = 'done' AND b.state = 'done';
+
+-- The paper's variants in its order; the names that sweeps of its tables give them.
+CREATE VIEW paper_variant (variant, place) AS
+VALUES ('baseline', 1), ('internal', 2), ('internal+aux', 3), ('all', 4), ('all+aux', 5);
+
+-- Ablations: runs of a sweep that differ in one key of the taper and the seed alone, where that key takes three values
+-- or more. place orders the values: percent of the run, the shapes as configured, or lambda itself. label tells the
+-- groups of one key apart; rest is the configuration they share.
+CREATE VIEW ablation AS
+WITH key (key) AS (VALUES ('gate.end'), ('gate.shape'), ('aux.lambda')),
+keyed AS (
+    SELECT r.sweep, key.key, min(r.variant) AS variant, r.run, r.size, r.seed, r.state, r.steps, r.val_loss, r.val_loss_raw,
+        r.config ->> ('$."' || key.key || '"') AS value, json_remove(r.config, '$."seed"', '$."' || key.key || '"') AS rest,
+        r.config ->> '$."taper.sites"' AS sites, r.config ->> '$."aux.lambda"' AS lambda,
+        r.config ->> '$."model.d_model"' AS d_model
+    FROM run_in_sweep r JOIN key WHERE r.config ->> '$."taper.sites"' <> 'none'
+    GROUP BY r.sweep, key.key, r.run),
+axis AS (SELECT sweep, key, rest FROM keyed GROUP BY sweep, key, rest HAVING count(DISTINCT value) >= 3)
+SELECT k.sweep, k.key, k.value, k.variant, k.run, k.size, k.d_model, k.seed, k.state, k.sites, k.val_loss, k.val_loss_raw,
+    CASE k.key WHEN 'aux.lambda' THEN k.value + 0.0
+        WHEN 'gate.shape' THEN instr('cosine linear step constant', k.value) + 0.0
+        ELSE iif(k.value LIKE '%!%' ESCAPE '!', rtrim(k.value, '%') + 0.0, 100.0 * k.value / k.steps) END AS place,
+    k.sites || iif(k.key <> 'aux.lambda' AND k.lambda > 0, '+aux', '') AS label,
+    (SELECT max(change_percent) FROM run_against_baseline a WHERE a.sweep = k.sweep AND a.run = k.run) AS change,
+    (SELECT logit_rms FROM step_last l WHERE l.run = k.run) AS logit_rms, k.rest
+FROM keyed k JOIN axis a ON a.sweep = k.sweep AND a.key = k.key AND a.rest = k.rest;
