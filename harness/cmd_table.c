@@ -6,6 +6,7 @@
 #include "core/memory.h"
 #include "harness/commands.h"
 #include "harness/options.h"
+#include "harness/result_sweep.h"
 #include "harness/table_result.h"
 
 static const char *const formats[] = {"md", "csv", "tex", "json", "html"};
@@ -93,6 +94,8 @@ static int table_exec(int argc, char **argv, struct error *err)
         status = home_init(&home, home_given, false, err);
     if (!status)
         status = store_open(&s, &home, STORE_READ, err);
+    if (!status)
+        status = result_views(s, err);
     if (!status && all)
         status = all_tables(s, sweep, format, out, err);
     else if (!status)

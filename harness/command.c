@@ -11,6 +11,7 @@ static const struct command *const table[] = {
     &cmd_data,
     &cmd_debug,
     &cmd_help,
+    &cmd_plot,
     &cmd_query,
     &cmd_table,
     &cmd_train,

@@ -7,6 +7,7 @@
 extern const struct command cmd_data;
 extern const struct command cmd_debug;
 extern const struct command cmd_help;
+extern const struct command cmd_plot;
 extern const struct command cmd_query;
 extern const struct command cmd_table;
 extern const struct command cmd_train;

@@ -5,6 +5,32 @@
 
 #include "core/memory.h"
 #include "core/version.h"
+#include "harness/embedded.h"
+
+int result_views(struct store *s, struct error *err)
+{
+    static const char create[] = "CREATE VIEW";
+    char *sql = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&sql, &size);
+    fputs("PRAGMA temp_store = MEMORY; PRAGMA query_only = OFF;", memory); /* the file stays opened for reading alone */
+    for (const char *at = embedded_find("results/views.sql")->text, *next; *at; at = next) {
+        next = strstr(at + 1, create);
+        next = next ? next : at + strlen(at);
+        bool view = strncmp(at, create, strlen(create)) == 0;
+        fprintf(memory, "%s%.*s", view ? "CREATE TEMP VIEW" : "", (int)(next - at - (view ? (long)strlen(create) : 0)),
+                at + (view ? strlen(create) : 0));
+    }
+    fputs(";PRAGMA query_only = ON", memory);
+    fclose(memory);
+    char *message = NULL;
+    int status = STATUS_OK;
+    if (sqlite3_exec(store_connection(s), sql, NULL, NULL, &message) != SQLITE_OK)
+        status = error_set(err, STATUS_FAILED, "results/views.sql: %s", message);
+    sqlite3_free(message);
+    free(sql);
+    return status;
+}
 
 static int all_sweeps(struct result_rows *out, struct store *s, struct error *err)
 {

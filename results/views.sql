@@ -109,7 +109,11 @@ CREATE VIEW ablation AS
 WITH key (key) AS (VALUES ('gate.end'), ('gate.shape'), ('aux.lambda')),
 keyed AS (
     SELECT r.sweep, key.key, min(r.variant) AS variant, r.run, r.size, r.seed, r.state, r.steps, r.val_loss, r.val_loss_raw,
-        r.config ->> ('$."' || key.key || '"') AS value, json_remove(r.config, '$."seed"', '$."' || key.key || '"') AS rest,
+        CASE key.key WHEN 'gate.shape' THEN r.config ->> '$."gate.shape"'
+            WHEN 'aux.lambda' THEN format('%g', r.config ->> '$."aux.lambda"')
+            ELSE iif(r.config ->> '$."gate.end"' LIKE '%!%' ESCAPE '!',
+                format('%g%%', rtrim(r.config ->> '$."gate.end"', '%')), r.config ->> '$."gate.end"') END AS value,
+        json_remove(r.config, '$."seed"', '$."' || key.key || '"') AS rest,
         r.config ->> '$."taper.sites"' AS sites, r.config ->> '$."aux.lambda"' AS lambda,
         r.config ->> '$."model.d_model"' AS d_model
     FROM run_in_sweep r JOIN key WHERE r.config ->> '$."taper.sites"' <> 'none'
@@ -123,3 +127,19 @@ SELECT k.sweep, k.key, k.value, k.variant, k.run, k.size, k.d_model, k.seed, k.s
     (SELECT max(change_percent) FROM run_against_baseline a WHERE a.sweep = k.sweep AND a.run = k.run) AS change,
     (SELECT logit_rms FROM step_last l WHERE l.run = k.run) AS logit_rms, k.rest
 FROM keyed k JOIN axis a ON a.sweep = k.sweep AND a.key = k.key AND a.rest = k.rest;
+
+-- The variants of a sweep that tables and figures compare: the paper's where the sweep has any, else all of them.
+CREATE VIEW variant_shown AS
+SELECT v.sweep, v.variant, coalesce(p.place, v.position + 6) AS place
+FROM (SELECT sweep, variant, min(position) AS position FROM sweep_run GROUP BY sweep, variant) v
+LEFT JOIN paper_variant p ON p.variant = v.variant
+WHERE p.place IS NOT NULL
+    OR NOT EXISTS (SELECT 1 FROM sweep_run o JOIN paper_variant q ON q.variant = o.variant WHERE o.sweep = v.sweep);
+
+-- The logged steps of those variants' runs, in the order to draw them in.
+CREATE VIEW step_shown AS
+SELECT r.sweep, r.size, r.config ->> '$."model.d_model"' AS d_model, r.config ->> '$."taper.sites"' AS sites, v.place,
+    r.variant, r.seed, r.state, s.*
+FROM run_in_sweep r
+JOIN variant_shown v ON v.sweep = r.sweep AND v.variant = r.variant
+JOIN step_numeric s ON s.run = r.run;

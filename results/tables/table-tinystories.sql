@@ -12,7 +12,7 @@ SELECT r.size, r.variant, r.seed, r.state, r.params,
     published.change AS published,
     r.config ->> '$."data.corpus"' AS corpus, r.steps
 FROM run_in_sweep r
-JOIN paper_variant p ON p.variant = r.variant
+JOIN variant_shown p ON p.sweep = r.sweep AND p.variant = r.variant
 LEFT JOIN run_against_baseline a ON a.sweep = r.sweep AND a.variant = r.variant AND a.run = r.run
 LEFT JOIN published ON published.variant = r.variant
 WHERE r.sweep = :sweep
