@@ -73,6 +73,9 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
+# The assembler takes these files in, which -MMD does not see.
+$(BUILD)/harness/embedded.o: $(wildcard results/*.sql results/tables/* plots/* experiments/*)
+
 # The version is compiled into one file, rebuilt only when the revision changes.
 $(BUILD)/core/version.o: CPPFLAGS += -DTAPER_VERSION='"$(VERSION)"' -DTAPER_REVISION='"$(REVISION)"'
 $(BUILD)/core/version.o: $(BUILD)/revision
