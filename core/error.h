@@ -16,7 +16,7 @@ enum status {
 
 struct error {
     int status;      /* the first status set; STATUS_OK when nothing failed */
-    char text[2048]; /* one or more lines, no newline at the end */
+    char text[8192]; /* one or more lines, no newline at the end */
 };
 
 /* Set status and text (printf-style). Returns status, so that `return error_set(err, ...)` reads well. */

@@ -2,21 +2,39 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/memory.h"
+#include "core/sampler.h"
 #include "core/schedule.h"
 #include "core/transformer.h"
 
 /* What a generation carries from token to token. */
 struct generation {
     struct model *m;
-    struct activations acts;
-    struct pass pass;
-    float *logits;      /* [V], backend */
-    int32_t *drawn;     /* [1], backend */
-    int32_t *ids;       /* every id so far, host */
-    int64_t count;
+    double gate;
+    struct sampler *sampler;
+    int32_t *ids;       /* every id so far */
+    int64_t count, start; /* start: of the window in the cache */
+
+    struct decoder *decoder; /* with the cache ... */
+
+    struct activations acts; /* ... or without it */
+    float *device_logits, *logits, *head_bias; /* [V]; head_bias NULL when there is none */
 };
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+int64_t generate_window_start(int64_t count, int64_t context)
+{
+    int64_t jump = context / 2 > 0 ? context / 2 : 1, over = count - context;
+    return over <= 0 ? 0 : (over + jump - 1) / jump * jump;
+}
 
 static int encode_prompt(struct generation *g, const struct tokenizer *tokenizer, const struct generate_options *o,
                          struct error *err)
@@ -39,68 +57,128 @@ static int encode_prompt(struct generation *g, const struct tokenizer *tokenizer
     return status;
 }
 
+/* ------------------------------------------------------------------------------------------- without the cache */
+
+static int open_plain(struct generation *g, struct error *err)
+{
+    struct model *m = g->m;
+    const size_t V = (size_t)m->cfg.vocab;
+    const int32_t none = -1;
+    int status = activations_create(&g->acts, m, 1, (int)m->cfg.context, false, err);
+    g->device_logits = status ? NULL : m->ops->alloc(m->be, V * sizeof *g->device_logits, err);
+    if (!g->device_logits)
+        return STATUS_FAILED;
+    g->logits = memory_alloc(V, sizeof *g->logits);
+    model_set_scalars(m, &(struct step_scalars){.gate = (float)g->gate});
+    m->ops->upload(m->be, g->acts.targets, &none, sizeof none);
+    if (m->table.head_bias != NO_PARAM) {
+        g->head_bias = memory_alloc(V, sizeof *g->head_bias);
+        m->ops->download(m->be, g->head_bias, model_row(m, m->params, m->table.head_bias), V * sizeof *g->head_bias);
+    }
+    return m->ops->sync(m->be, err);
+}
+
 /* The whole window forward, then the head on its last token. */
-static int32_t next_token(struct generation *g, const struct generate_options *o)
+static int plain_logits(struct generation *g, const float **logits, struct error *err)
 {
     struct model *m = g->m;
     const struct ops *ops = m->ops;
-    int64_t T = g->count < m->cfg.context ? g->count : m->cfg.context, C = m->cfg.d_model;
-    int32_t token;
+    const int64_t start = generate_window_start(g->count, m->cfg.context), T = g->count - start, C = m->cfg.d_model;
+    const struct pass pass = {.phase = schedule_phase(g->gate), .grad_scale = 1};
     g->acts.T = g->acts.N = (int)T;
-    ops->upload(m->be, g->acts.tokens, g->ids + g->count - T, (size_t)T * sizeof *g->ids);
-    transformer_forward(m, &g->acts, &g->pass);
+    ops->upload(m->be, g->acts.tokens, g->ids + start, (size_t)T * sizeof *g->ids);
+    const float *y = transformer_forward(m, &g->acts, &pass);
     ops->head(m->be, &(struct head_pass){
-        .y = g->acts.y + (T - 1) * C, .weight = model_row(m, m->params, m->table.lm_head), .targets = g->acts.targets,
-        .ce = g->acts.ce, .logits = g->logits, .N = 1, .C = (int)C, .V = (int)m->cfg.vocab,
+        .y = y + (T - 1) * C, .weight = model_row(m, m->params, m->table.lm_head), .targets = g->acts.targets,
+        .ce = g->acts.ce, .logits = g->device_logits, .N = 1, .C = (int)C, .V = (int)m->cfg.vocab,
     });
-    ops->sample(m->be, &(struct sample_tokens){
-        .logits = g->logits, .tokens = g->drawn, .temperature = (float)o->temperature, .top_p = (float)o->top_p,
-        .top_k = o->top_k, .seed = o->seed, .position = (uint64_t)g->count, .B = 1, .V = (int)m->cfg.vocab,
-    });
-    ops->download(m->be, &token, g->drawn, sizeof token);
-    return token;
+    ops->download(m->be, g->logits, g->device_logits, (size_t)m->cfg.vocab * sizeof *g->logits);
+    for (int64_t v = 0; g->head_bias && v < m->cfg.vocab; v++)
+        g->logits[v] += g->head_bias[v];
+    *logits = g->logits;
+    return ops->sync(m->be, err);
 }
 
-static int draw_tokens(struct generation *g, const struct tokenizer *tokenizer, const struct generate_options *o,
-                       struct error *err)
+/* ------------------------------------------------------------------------------------------- with the cache */
+
+static int cached_logits(struct generation *g, const float **logits, struct error *err)
 {
-    const uint32_t end = tokenizer_end_of_text(tokenizer);
-    int status = o->sink(o->arg, (const unsigned char *)o->prompt, strlen(o->prompt), err);
-    for (int64_t i = 0; !status && i < o->tokens; i++) {
-        int32_t token = next_token(g, o);
-        size_t length;
-        status = g->m->ops->sync(g->m->be, err);
-        if (status || (uint32_t)token == end)
-            break;
-        g->ids[g->count++] = token;
-        const unsigned char *bytes = tokenizer_decode_bytes(tokenizer, (uint32_t)token, &length);
-        status = o->sink(o->arg, bytes, length, err);
+    const int64_t start = generate_window_start(g->count, g->m->cfg.context);
+    if (start != g->start) { /* the window moved: every position in the cache is another one now */
+        decoder_rewind(g->decoder, 0, 0);
+        g->start = start;
     }
+    const int have = decoder_position(g->decoder, 0);
+    const int32_t *next = g->ids + start + have;
+    int status = decoder_feed(g->decoder, 0, next, (int)(g->count - start) - have - 1, err);
+    if (!status)
+        status = decoder_step(g->decoder, g->ids + g->count - 1, 1, err);
+    *logits = decoder_logits(g->decoder, 0);
     return status;
 }
 
-int generate(struct model *m, const struct tokenizer *tokenizer, double gate, const struct generate_options *options,
-             struct error *err)
+/* ------------------------------------------------------------------------------------------- */
+
+static int draw_tokens(struct generation *g, const struct tokenizer *tokenizer, const struct generate_options *o,
+                       struct generate_result *result, struct error *err)
 {
-    struct generation g = {.m = m, .pass = {.phase = schedule_phase(gate), .grad_scale = 1}};
-    struct step_scalars scalars = {.gate = (float)gate};
-    const int32_t none = -1;
-    int status = activations_create(&g.acts, m, 1, (int)m->cfg.context, false, err);
-    if (status)
-        return status;
-    g.logits = m->ops->alloc(m->be, (size_t)m->cfg.vocab * sizeof *g.logits, err);
-    g.drawn = g.logits ? m->ops->alloc(m->be, sizeof *g.drawn, err) : NULL;
-    status = g.drawn ? encode_prompt(&g, tokenizer, options, err) : STATUS_FAILED;
-    if (!status) {
-        model_set_scalars(m, &scalars);
-        m->ops->upload(m->be, g.acts.targets, &none, sizeof none);
-        status = draw_tokens(&g, tokenizer, options, err);
+    const uint32_t end = tokenizer_end_of_text(tokenizer);
+    double begin = seconds();
+    int status = o->sink(o->arg, (const unsigned char *)o->prompt, strlen(o->prompt), err);
+    for (int64_t i = 0; !status && i < o->tokens; i++) {
+        const float *logits;
+        size_t length;
+        status = o->no_cache ? plain_logits(g, &logits, err) : cached_logits(g, &logits, err);
+        if (i == 0) {
+            result->prompt_s = seconds() - begin;
+            begin = seconds();
+        }
+        if (status)
+            break;
+        int32_t token = sampler_draw(g->sampler, logits, (uint64_t)g->count, 0);
+        if ((uint32_t)token == end)
+            break;
+        g->ids[g->count++] = token;
+        result->drawn++;
+        const unsigned char *bytes = tokenizer_decode_bytes(tokenizer, (uint32_t)token, &length);
+        if (!bytes)
+            return error_set(err, STATUS_BAD_INPUT, "token %d: not in the tokenizer's vocabulary of %u", token,
+                             tokenizer_vocab_size(tokenizer));
+        status = o->sink(o->arg, bytes, length, err);
     }
-    free(g.ids);
-    if (g.logits)
-        m->ops->release(m->be, g.logits);
-    if (g.drawn)
-        m->ops->release(m->be, g.drawn);
+    result->draw_s = seconds() - begin;
+    return status;
+}
+
+static int open_decoder(struct generation *g, const struct generate_options *o, struct error *err)
+{
+    return decoder_create(&g->decoder, g->m, &(struct decoder_options){
+        .batch = 1, .threads = o->threads, .gate = g->gate, .weights = o->weights}, err);
+}
+
+int generate(struct model *m, const struct tokenizer *tokenizer, double gate, const struct generate_options *options,
+             struct generate_result *result, struct error *err)
+{
+    struct generation g = {.m = m, .gate = gate};
+    struct generate_result scratch;
+    const struct sampler_options sampling = {.temperature = options->temperature, .top_p = options->top_p,
+                                             .top_k = options->top_k, .seed = options->seed};
+    result = result ? result : &scratch;
+    *result = (struct generate_result){0};
+    g.sampler = sampler_create(&sampling, (int)m->cfg.vocab);
+    int status = encode_prompt(&g, tokenizer, options, err);
+    result->prompt = g.count;
+    if (!status)
+        status = options->no_cache ? open_plain(&g, err) : open_decoder(&g, options, err);
+    if (!status)
+        status = draw_tokens(&g, tokenizer, options, result, err);
+    decoder_destroy(g.decoder);
+    sampler_destroy(g.sampler);
+    if (g.device_logits)
+        m->ops->release(m->be, g.device_logits);
     activations_destroy(&g.acts, m);
+    free(g.logits);
+    free(g.head_bias);
+    free(g.ids);
     return status;
 }

@@ -3,6 +3,7 @@
 #define TAPER_CORE_GENERATE_H
 
 #include "core/data/tokenizer.h"
+#include "core/decoder.h"
 #include "core/model.h"
 
 struct generate_options {
@@ -12,13 +13,26 @@ struct generate_options {
     double top_p;            /* 1: off */
     int top_k;               /* 0: off */
     uint64_t seed;
+    int threads;             /* 0: as many as the process may use */
+    enum decoder_weights weights;
+    bool no_cache;           /* run the whole window for every token: slow, for comparison */
     /* Called with the bytes of the prompt, then of each token; a non-zero status ends generation and is returned. */
     int (*sink)(void *arg, const unsigned char *bytes, size_t length, struct error *err);
     void *arg;
 };
 
-/* Generate at gate `gate`. Windows longer than the context slide: the model sees the last context tokens. */
+struct generate_result {
+    int64_t prompt, drawn;   /* tokens */
+    double prompt_s, draw_s; /* seconds: reading the prompt, and all after */
+};
+
+/* Generate at gate `gate`. A text longer than the context slides: the model sees its last context/2 to context tokens
+ * (generate_window_start), with or without the cache. `result` may be NULL. */
 int generate(struct model *m, const struct tokenizer *tokenizer, double gate, const struct generate_options *options,
-             struct error *err);
+             struct generate_result *result, struct error *err);
+
+/* Where the window begins that sees `count` tokens: 0 while they fit, then in jumps of half the context, so that the
+ * cache is rebuilt once in that many tokens and not at each. */
+int64_t generate_window_start(int64_t count, int64_t context);
 
 #endif

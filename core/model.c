@@ -7,8 +7,14 @@
 
 int model_create(struct model *m, const struct config *cfg, const struct ops *ops, struct backend *be, struct error *err)
 {
+    return model_create_folded(m, cfg, SITES_NONE, ops, be, err);
+}
+
+int model_create_folded(struct model *m, const struct config *cfg, enum taper_sites folded, const struct ops *ops,
+                        struct backend *be, struct error *err)
+{
     *m = (struct model){.cfg = *cfg, .ops = ops, .be = be};
-    params_create(&m->table, cfg);
+    params_create_folded(&m->table, cfg, folded);
     m->params = ops->alloc(be, m->table.total * sizeof *m->params, err);
     m->c = m->params ? ops->alloc(be, (size_t)m->table.site_count * sizeof *m->c, err) : NULL;
     m->scalars = m->c ? ops->alloc(be, sizeof *m->scalars, err) : NULL;

@@ -18,6 +18,9 @@ struct model {
 
 /* Allocate; parameters are zero. On failure nothing is left allocated. */
 int model_create(struct model *m, const struct config *cfg, const struct ops *ops, struct backend *be, struct error *err);
+/* The same of a folded model; `folded` as in params_create_folded. It runs forward only. */
+int model_create_folded(struct model *m, const struct config *cfg, enum taper_sites folded, const struct ops *ops,
+                        struct backend *be, struct error *err);
 void model_destroy(struct model *m); /* fine on a zeroed one */
 
 /* Initial parameters from cfg.seed, c = 1. */

@@ -244,6 +244,9 @@ struct ops {
     void (*embed_backward)(struct backend *be, float *dtok, float *dpos, const float *dout, const int32_t *tokens,
                            int B, int T, int C, int V);
 
+    /* out[i] = in[i] + delta[i], i < count; out may be in. Where no norm stands: a branch joins the stream. */
+    void (*residual_add)(struct backend *be, float *out, const float *in, const float *delta, size_t count);
+
     void (*norm_forward)(struct backend *be, const struct norm_forward *a);
     void (*norm_backward)(struct backend *be, const struct norm_backward *a);
     void (*linear_forward)(struct backend *be, const struct linear_forward *a);

@@ -35,23 +35,26 @@ static int add(struct param_table *t, enum param_init init, enum param_group gro
 static void add_block(struct param_table *t, const struct config *cfg, int i)
 {
     const int64_t C = cfg->d_model, F = cfg->d_ff, wide = cfg->mlp == MLP_SWIGLU ? 2 * F : F;
+    /* The shift of a folded LayerNorm moves into the projection behind it. */
+    const bool plain = cfg->bias, behind = plain || (cfg->norm == NORM_LAYER && t->folded != SITES_NONE);
     const struct {
         const char *name;
         int64_t O, I;
         enum param_init init;
+        bool biased;
         int *weight, *bias;
     } linears[] = {
-        {"attn.qkv", 3 * C, C, INIT_NORMAL, &t->blocks[i].qkv, &t->blocks[i].qkv_bias},
-        {"attn.out", C, C, INIT_RESIDUAL, &t->blocks[i].out, &t->blocks[i].out_bias},
-        {"mlp.in", wide, C, INIT_NORMAL, &t->blocks[i].in, &t->blocks[i].in_bias},
-        {"mlp.out", C, F, INIT_RESIDUAL, &t->blocks[i].mlp_out, &t->blocks[i].mlp_out_bias},
+        {"attn.qkv", 3 * C, C, INIT_NORMAL, behind, &t->blocks[i].qkv, &t->blocks[i].qkv_bias},
+        {"attn.out", C, C, INIT_RESIDUAL, plain, &t->blocks[i].out, &t->blocks[i].out_bias},
+        {"mlp.in", wide, C, INIT_NORMAL, behind, &t->blocks[i].in, &t->blocks[i].in_bias},
+        {"mlp.out", C, F, INIT_RESIDUAL, plain, &t->blocks[i].mlp_out, &t->blocks[i].mlp_out_bias},
     };
     for (size_t l = 0; l < sizeof linears / sizeof linears[0]; l++) {
         *linears[l].weight = add(t, linears[l].init, GROUP_ALWAYS, linears[l].O, linears[l].I, "blocks.%d.%s.weight", i,
                                  linears[l].name);
-        *linears[l].bias = !cfg->bias ? NO_PARAM
-                                      : add(t, INIT_ZERO, GROUP_ALWAYS, linears[l].O, 0, "blocks.%d.%s.bias", i,
-                                            linears[l].name);
+        *linears[l].bias = !linears[l].biased ? NO_PARAM
+                                              : add(t, INIT_ZERO, GROUP_ALWAYS, linears[l].O, 0, "blocks.%d.%s.bias", i,
+                                                    linears[l].name);
     }
 }
 
@@ -63,11 +66,14 @@ static void add_site(struct param_table *t, const struct config *cfg, int i)
         snprintf(site->name, sizeof site->name, "final_norm");
     else
         snprintf(site->name, sizeof site->name, "blocks.%d.%s_norm", i / 2, i % 2 ? "mlp" : "attn");
+    site->gamma = site->beta = site->gamma_tilde = site->beta_tilde = NO_PARAM;
+    site->absent = t->folded == SITES_ALL || (t->folded == SITES_INTERNAL && !final);
+    if (site->absent)
+        return;
     site->tapered = cfg->sites == SITES_ALL || (cfg->sites == SITES_INTERNAL && !final);
     enum param_group group = site->tapered ? GROUP_GAMMA : GROUP_ALWAYS;
     site->gamma = add(t, INIT_ONE, group, cfg->d_model, 0, "%.40s.gamma", site->name);
     site->beta = shifted ? add(t, INIT_ZERO, group, cfg->d_model, 0, "%.40s.beta", site->name) : NO_PARAM;
-    site->gamma_tilde = site->beta_tilde = NO_PARAM;
     if (site->tapered) {
         site->gamma_tilde = add(t, INIT_ONE, GROUP_TILDE, cfg->d_model, 0, "%.40s.gamma_tilde", site->name);
         if (shifted)
@@ -92,7 +98,12 @@ static void find_segments(struct param_table *t)
 
 void params_create(struct param_table *t, const struct config *cfg)
 {
-    *t = (struct param_table){.layers = (int)cfg->layers, .site_count = 2 * (int)cfg->layers + 1};
+    params_create_folded(t, cfg, SITES_NONE);
+}
+
+void params_create_folded(struct param_table *t, const struct config *cfg, enum taper_sites folded)
+{
+    *t = (struct param_table){.layers = (int)cfg->layers, .site_count = 2 * (int)cfg->layers + 1, .folded = folded};
     t->blocks = memory_alloc((size_t)t->layers, sizeof *t->blocks);
     t->sites = memory_alloc((size_t)t->site_count, sizeof *t->sites);
     t->tok_embed = add(t, INIT_NORMAL, GROUP_ALWAYS, cfg->vocab, cfg->d_model, "tok_embed.weight");
@@ -101,8 +112,12 @@ void params_create(struct param_table *t, const struct config *cfg)
                                                  "pos_embed.weight");
     for (int i = 0; i < t->layers; i++)
         add_block(t, cfg, i);
-    t->lm_head = cfg->tied ? t->tok_embed
-                           : add(t, INIT_NORMAL, GROUP_ALWAYS, cfg->vocab, cfg->d_model, "lm_head.weight");
+    t->lm_head = cfg->tied && folded != SITES_ALL
+                     ? t->tok_embed
+                     : add(t, INIT_NORMAL, GROUP_ALWAYS, cfg->vocab, cfg->d_model, "lm_head.weight");
+    t->head_bias = folded == SITES_ALL && cfg->norm == NORM_LAYER
+                       ? add(t, INIT_ZERO, GROUP_ALWAYS, cfg->vocab, 0, "lm_head.bias")
+                       : NO_PARAM;
     for (int i = 0; i < t->site_count; i++)
         add_site(t, cfg, i);
     find_segments(t);

@@ -30,6 +30,7 @@ struct param {
 struct param_site {
     char name[PARAM_NAME]; /* "blocks.0.attn_norm", "final_norm" */
     bool tapered;
+    bool absent;  /* folded away: what joins the stream here still does, but nothing is normalised or scaled */
     int gamma, beta, gamma_tilde, beta_tilde; /* rows of the table, NO_PARAM where there is none */
 };
 
@@ -43,6 +44,8 @@ struct param_table {
     size_t total;           /* floats of the block, padding included */
     int64_t parameters;     /* floats that are parameters */
     int tok_embed, pos_embed, lm_head; /* rows; lm_head is tok_embed when tied */
+    int head_bias;                     /* row; only a folded final LayerNorm makes one */
+    enum taper_sites folded;           /* which sites are absent */
     struct param_block *blocks;        /* [layers] */
     struct param_site *sites;          /* [site_count] */
     int layers, site_count;
@@ -52,6 +55,10 @@ struct param_table {
 
 /* Build the table of a finished configuration. */
 void params_create(struct param_table *t, const struct config *cfg);
+
+/* The same with sites folded away (docs/formats.md, "Folded checkpoints"). `folded` is SITES_NONE or cfg->sites. With
+ * LayerNorm the projections behind an absent site have a bias whatever cfg says; an absent final site unties the head. */
+void params_create_folded(struct param_table *t, const struct config *cfg, enum taper_sites folded);
 void params_destroy(struct param_table *t); /* fine on a zeroed one */
 
 /* The row of a name, NO_PARAM when unknown. */

@@ -264,7 +264,7 @@ static int write_sample(struct run *r, struct error *err)
         return status;
     status = generate(&r->model, r->data.tokenizer, schedule_gate(cfg, cfg->steps), &(struct generate_options){
         .prompt = cfg->sample_prompt, .tokens = cfg->sample_tokens, .temperature = 0.8, .top_p = 0.95,
-        .seed = (uint64_t)cfg->seed, .sink = write_bytes, .arg = &w}, err);
+        .seed = (uint64_t)cfg->seed, .threads = (int)cfg->threads, .sink = write_bytes, .arg = &w}, NULL, err);
     if (status) {
         file_abandon(&w);
         return status;

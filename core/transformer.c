@@ -137,18 +137,26 @@ static bool scale_wanted(const struct model *m, const struct pass *pass, int i)
     return !s->tapered || pass->phase != PHASE_FOLDED || pass->statistics || (final && pass->aux);
 }
 
-static void norm(const struct model *m, const struct activations *a, const struct pass *pass, int i, const float *in,
-                 const float *delta, float *h, float *y, float *scale, float *mean)
+/* Returns what the next projection reads: y, or the stream itself where no norm stands. */
+static const float *norm(const struct model *m, const struct activations *a, const struct pass *pass, int i,
+                         const float *in, const float *delta, float *h, float *y, float *scale, float *mean)
 {
+    const struct param_site *s = &m->table.sites[i];
+    if (s->absent || (pass->bare && s->tapered)) {
+        if (delta)
+            m->ops->residual_add(m->be, h, in, delta, (size_t)a->N * (size_t)m->cfg.d_model);
+        return delta ? h : in;
+    }
     bool final = i == m->table.site_count - 1, wanted = scale_wanted(m, pass, i);
     double *sums = a->site_sums + i * SITE_SUMS;
     m->ops->norm_forward(m->be, &(struct norm_forward){
         .site = site_of(m, pass, i), .in = in, .delta = delta, .h = h, .y = y,
         .scale = wanted ? scale : NULL, .mean = mean,
-        .calibration = pass->calibrate && m->table.sites[i].tapered ? sums + SUM_NUM : NULL,
+        .calibration = pass->calibrate && s->tapered ? sums + SUM_NUM : NULL,
         .scale_sum = pass->statistics || (pass->calibrate && final) ? sums + SUM_SCALE : NULL,
         .N = a->N, .C = (int)m->cfg.d_model,
     });
+    return y;
 }
 
 static void linear(const struct model *m, const struct activations *a, int weight, int bias, const float *in, float *pre,
@@ -168,27 +176,28 @@ static void block_forward(const struct model *m, struct activations *a, const st
     const struct config *cfg = &m->cfg;
     /* The first norm reads the embedding, every later one adds the branch before it. */
     const float *in = i == 0 ? l->h_attn : a->layers[i - 1].h_mlp;
-    norm(m, a, pass, 2 * i, in, i == 0 ? NULL : a->delta, l->h_attn, l->y_attn, l->scale[0], l->mean[0]);
-    linear(m, a, p->qkv, p->qkv_bias, l->y_attn, l->qkv, NULL, ACT_NONE);
+    const float *y = norm(m, a, pass, 2 * i, in, i == 0 ? NULL : a->delta, l->h_attn, l->y_attn, l->scale[0], l->mean[0]);
+    linear(m, a, p->qkv, p->qkv_bias, y, l->qkv, NULL, ACT_NONE);
     m->ops->attention_forward(m->be, &(struct attention_forward){
         .qkv = l->qkv, .out = l->att, .lse = l->lse,
         .rope_theta = cfg->pos == POS_ROPE ? (float)cfg->rope_theta : 0,
         .B = a->B, .T = a->T, .H = (int)cfg->heads, .D = (int)(cfg->d_model / cfg->heads),
     });
     linear(m, a, p->out, p->out_bias, l->att, a->delta, NULL, ACT_NONE);
-    norm(m, a, pass, 2 * i + 1, l->h_attn, a->delta, l->h_mlp, l->y_mlp, l->scale[1], l->mean[1]);
-    linear(m, a, p->in, p->in_bias, l->y_mlp, l->pre, l->act, activation_of(cfg));
+    y = norm(m, a, pass, 2 * i + 1, l->h_attn, a->delta, l->h_mlp, l->y_mlp, l->scale[1], l->mean[1]);
+    linear(m, a, p->in, p->in_bias, y, l->pre, l->act, activation_of(cfg));
     linear(m, a, p->mlp_out, p->mlp_out_bias, l->act, a->delta, NULL, ACT_NONE);
 }
 
-void transformer_forward(const struct model *m, struct activations *a, const struct pass *pass)
+const float *transformer_forward(const struct model *m, struct activations *a, const struct pass *pass)
 {
     const struct config *cfg = &m->cfg;
     m->ops->embed_forward(m->be, a->layers[0].h_attn, a->tokens, model_row(m, m->params, m->table.tok_embed),
                           model_row(m, m->params, m->table.pos_embed), a->B, a->T, (int)cfg->d_model);
     for (int i = 0; i < m->table.layers; i++)
         block_forward(m, a, pass, i);
-    norm(m, a, pass, m->table.site_count - 1, a->layers[m->table.layers - 1].h_mlp, a->delta, a->h, a->y, a->scale, a->mean);
+    return norm(m, a, pass, m->table.site_count - 1, a->layers[m->table.layers - 1].h_mlp, a->delta, a->h, a->y, a->scale,
+                a->mean);
 }
 
 /* ------------------------------------------------------------------------------------------ backward */
@@ -256,9 +265,9 @@ static void loss_backward(const struct model *m, struct activations *a, const st
 
 void transformer_pass(const struct model *m, struct activations *a, const struct pass *pass)
 {
-    transformer_forward(m, a, pass);
+    const float *y = transformer_forward(m, a, pass);
     m->ops->head(m->be, &(struct head_pass){
-        .y = a->y, .weight = model_row(m, m->params, m->table.lm_head), .targets = a->targets, .ce = a->ce,
+        .y = y, .weight = model_row(m, m->params, m->table.lm_head), .targets = a->targets, .ce = a->ce,
         .dy = pass->grads ? a->dy : NULL, .dweight = pass->grads ? model_row(m, pass->grads, m->table.lm_head) : NULL,
         .grad_scale = pass->grad_scale, .stats = pass->statistics ? a->stats : (struct logit_stats){0},
         .logits = pass->logits, .N = a->N, .C = (int)m->cfg.d_model, .V = (int)m->cfg.vocab,

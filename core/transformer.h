@@ -45,16 +45,18 @@ struct pass {
     float *grads;       /* add gradients here (layout of the parameters); NULL: forward only */
     float grad_scale;   /* of each token's loss: 1 / (tokens of the whole step) */
     float *logits;      /* [N,V]; NULL: not wanted */
+    bool bare;          /* leave the tapered sites out, as in a folded model: for benchmarks; forward only */
 };
 
 /* Room for B windows of T <= context tokens. bytes says how much it takes. */
 int activations_create(struct activations *a, const struct model *m, int B, int T, bool gradients, struct error *err);
 void activations_destroy(struct activations *a, const struct model *m); /* fine on a zeroed one */
 
-/* Forward, loss and (with grads) backward over a->tokens and a->targets. Enqueues only; no host synchronisation. */
+/* Forward, loss and (with grads) backward over a->tokens and a->targets. Enqueues only; no host synchronisation. The
+ * bias that a folded final LayerNorm gives the head is not added: neither the loss nor the logits hold it. */
 void transformer_pass(const struct model *m, struct activations *a, const struct pass *pass);
 
-/* The forward alone, up to the final norm's output a->y; for text generation. */
-void transformer_forward(const struct model *m, struct activations *a, const struct pass *pass);
+/* The forward alone. Returns what the head reads, [N,C]: the final norm's output, or the stream where there is none. */
+const float *transformer_forward(const struct model *m, struct activations *a, const struct pass *pass);
 
 #endif

@@ -8,12 +8,16 @@
 
 /* In the order of `taper help`. */
 static const struct command *const table[] = {
+    &cmd_bench,
     &cmd_cancel,
     &cmd_completion,
     &cmd_daemon,
     &cmd_data,
     &cmd_debug,
     &cmd_devices,
+    &cmd_eval,
+    &cmd_fold,
+    &cmd_generate,
     &cmd_help,
     &cmd_log,
     &cmd_pause,

@@ -4,12 +4,16 @@
 
 #include "harness/command.h"
 
+extern const struct command cmd_bench;
 extern const struct command cmd_cancel;
 extern const struct command cmd_completion;
 extern const struct command cmd_daemon;
 extern const struct command cmd_data;
 extern const struct command cmd_debug;
 extern const struct command cmd_devices;
+extern const struct command cmd_eval;
+extern const struct command cmd_fold;
+extern const struct command cmd_generate;
 extern const struct command cmd_help;
 extern const struct command cmd_log;
 extern const struct command cmd_pause;

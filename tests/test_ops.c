@@ -70,6 +70,7 @@ static void compare_slots(const char *prefix)
 
 COMPARE(embed_forward)
 COMPARE(embed_backward)
+COMPARE(residual_add)
 COMPARE(norm_forward)
 COMPARE(norm_backward)
 COMPARE(linear_forward)
@@ -189,6 +190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_runner_finds_faults), cmocka_unit_test(test_embed_forward),
         cmocka_unit_test(test_embed_backward),          cmocka_unit_test(test_norm_forward),
+        cmocka_unit_test(test_residual_add),
         cmocka_unit_test(test_norm_backward),           cmocka_unit_test(test_linear_forward),
         cmocka_unit_test(test_linear_backward),         cmocka_unit_test(test_attention_forward),
         cmocka_unit_test(test_attention_backward),      cmocka_unit_test(test_head),

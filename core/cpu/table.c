@@ -76,6 +76,7 @@ const struct ops *ops_cpu(void)
         .forget_graphs = ref_forget_graphs,
         .embed_forward = cpu_embed_forward,
         .embed_backward = cpu_embed_backward,
+        .residual_add = cpu_residual_add,
         .norm_forward = cpu_norm_forward,
         .norm_backward = cpu_norm_backward,
         .linear_forward = cpu_linear_forward,

@@ -28,3 +28,10 @@ void ref_embed_backward(struct backend *be, float *dtok, float *dpos, const floa
             }
         }
 }
+
+void ref_residual_add(struct backend *be, float *out, const float *in, const float *delta, size_t count)
+{
+    (void)be;
+    for (size_t i = 0; i < count; i++)
+        out[i] = in[i] + delta[i];
+}

@@ -50,6 +50,7 @@ const struct ops *ops_reference(void)
         .forget_graphs = ref_forget_graphs,
         .embed_forward = ref_embed_forward,
         .embed_backward = ref_embed_backward,
+        .residual_add = ref_residual_add,
         .norm_forward = ref_norm_forward,
         .norm_backward = ref_norm_backward,
         .linear_forward = ref_linear_forward,
@@ -87,6 +88,7 @@ const char *ops_first_empty(const struct ops *ops)
     SLOT(forget_graphs);
     SLOT(embed_forward);
     SLOT(embed_backward);
+    SLOT(residual_add);
     SLOT(norm_forward);
     SLOT(norm_backward);
     SLOT(linear_forward);

@@ -117,8 +117,27 @@ static void embed_cases(struct case_list *list, int B, int T, int C, int V, bool
         list->at[list->count - 2].dims[i] = list->at[list->count - 1].dims[i] = dims[i];
 }
 
+static void call_residual(const struct ops *ops, struct backend *be, const struct op_case *c, void *const *p)
+{
+    bool in_place = c->dims[1];
+    ops->residual_add(be, p[0], in_place ? p[0] : p[1], p[2], (size_t)c->dims[0]);
+}
+
+static void residual_case(struct case_list *list, int count, bool in_place)
+{
+    struct op_case *c = case_new(list, "residual_add", "count=%d in_place=%d", count, in_place);
+    c->dims[0] = count, c->dims[1] = in_place;
+    c->call = call_residual;
+    c->buffers[case_add(c, "out", BUFFER_F32, in_place ? BUFFER_INOUT : BUFFER_SET, (size_t)count)].bound = 1e-7;
+    case_add(c, "in", BUFFER_F32, BUFFER_IN, in_place ? 0 : (size_t)count);
+    case_add(c, "delta", BUFFER_F32, BUFFER_IN, (size_t)count);
+}
+
 void cases_embed(struct case_list *list)
 {
+    residual_case(list, 1, false);
+    residual_case(list, 1001, false);
+    residual_case(list, 70000, true);
     embed_cases(list, 1, 1, 1, 1, true);
     embed_cases(list, 3, 5, 7, 11, true);
     embed_cases(list, 2, 64, 64, 5, false);

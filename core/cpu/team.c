@@ -1,0 +1,162 @@
+#include "core/cpu/team.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "core/memory.h"
+#include "core/parallel.h"
+
+enum { LINE = 64, SPINS = 4000, YIELDS = 200 };
+
+struct member {
+    struct team *team;
+    int index;
+    pthread_t handle;
+};
+
+struct team {
+    int threads, started, spins;
+    struct member *members;
+    void (*body)(void *arg, int thread);
+    void *arg;
+    bool stop;
+    /* Each counter on a line of its own: they are written by one thread while another spins on its neighbour. */
+    _Alignas(LINE) atomic_uint runs;     /* goes up by one a run; members wait for it */
+    _Alignas(LINE) atomic_uint sleepers; /* members in the condition below */
+    _Alignas(LINE) atomic_uint arrived;  /* at the barrier */
+    _Alignas(LINE) atomic_uint passed;   /* barriers */
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+};
+
+static void relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#else
+    atomic_signal_fence(memory_order_seq_cst);
+#endif
+}
+
+/* Spin, then yield, until *value differs from `old`; false when it has taken too long. */
+static bool wait_change(const struct team *t, atomic_uint *value, unsigned old)
+{
+    for (int i = 0; i < t->spins; i++) {
+        if (atomic_load_explicit(value, memory_order_acquire) != old)
+            return true;
+        relax();
+    }
+    for (int i = 0; i < YIELDS; i++) {
+        if (atomic_load_explicit(value, memory_order_acquire) != old)
+            return true;
+        sched_yield();
+    }
+    return false;
+}
+
+void team_barrier(struct team *t)
+{
+    unsigned before = atomic_load_explicit(&t->passed, memory_order_acquire);
+    if (t->threads == 1)
+        return;
+    if (atomic_fetch_add_explicit(&t->arrived, 1, memory_order_acq_rel) + 1 == (unsigned)t->threads) {
+        atomic_store_explicit(&t->arrived, 0, memory_order_relaxed);
+        atomic_store_explicit(&t->passed, before + 1, memory_order_release);
+        return;
+    }
+    while (!wait_change(t, &t->passed, before)) /* the others are at work: nobody sleeps within a run */
+        ;
+}
+
+/* The count of sleepers is raised under the lock before the last look, so that a waker either sees it or is seen. */
+static void wait_run(struct team *t, unsigned seen)
+{
+    if (wait_change(t, &t->runs, seen))
+        return;
+    pthread_mutex_lock(&t->lock);
+    atomic_fetch_add(&t->sleepers, 1);
+    while (atomic_load(&t->runs) == seen)
+        pthread_cond_wait(&t->wake, &t->lock);
+    atomic_fetch_sub(&t->sleepers, 1);
+    pthread_mutex_unlock(&t->lock);
+}
+
+static void *member_main(void *arg)
+{
+    const struct member *m = arg;
+    struct team *t = m->team;
+    for (unsigned seen = 0;; seen++) {
+        wait_run(t, seen);
+        if (t->stop)
+            return NULL;
+        t->body(t->arg, m->index);
+        team_barrier(t);
+    }
+}
+
+static void begin_run(struct team *t)
+{
+    atomic_fetch_add(&t->runs, 1);
+    if (atomic_load(&t->sleepers)) {
+        pthread_mutex_lock(&t->lock);
+        pthread_cond_broadcast(&t->wake);
+        pthread_mutex_unlock(&t->lock);
+    }
+}
+
+void team_run(struct team *t, void (*body)(void *arg, int thread), void *arg)
+{
+    t->body = body;
+    t->arg = arg;
+    if (t->threads > 1)
+        begin_run(t);
+    body(arg, 0);
+    team_barrier(t);
+}
+
+int team_create(struct team **out, int threads, struct error *err)
+{
+    struct team *t = aligned_alloc(LINE, (sizeof *t + LINE - 1) / LINE * LINE);
+    *out = NULL;
+    if (!t)
+        return error_set(err, STATUS_FAILED, "out of memory");
+    *t = (struct team){.threads = threads, .spins = threads > parallel_processors() ? 0 : SPINS};
+    t->members = memory_alloc((size_t)threads, sizeof *t->members);
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->wake, NULL);
+    for (int i = 1; i < threads; i++) {
+        t->members[i] = (struct member){.team = t, .index = i};
+        int code = pthread_create(&t->members[i].handle, NULL, member_main, &t->members[i]);
+        if (code) {
+            team_destroy(t);
+            return error_errno(err, STATUS_FAILED, code, "cannot start thread %d of %d", i + 1, threads);
+        }
+        t->started++;
+    }
+    *out = t;
+    return STATUS_OK;
+}
+
+void team_destroy(struct team *t)
+{
+    if (!t)
+        return;
+    t->stop = true;
+    if (t->started)
+        begin_run(t);
+    for (int i = 1; i <= t->started; i++)
+        pthread_join(t->members[i].handle, NULL);
+    pthread_mutex_destroy(&t->lock);
+    pthread_cond_destroy(&t->wake);
+    free(t->members);
+    free(t);
+}
+
+int team_threads(const struct team *t)
+{
+    return t->threads;
+}

@@ -1,0 +1,294 @@
+/* The forward of the CPU decoder. A pass is one run of the team: every thread goes through all layers, does its share
+ * of the blocks of each projection and of the heads, and waits for the others where it needs what they made. */
+#include "core/decoder_cpu.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/parallel.h"
+
+static struct cpu_decoder *cpu(const struct decoder *d)
+{
+    return (struct cpu_decoder *)d;
+}
+
+/* ------------------------------------------------------------------------------------------- norms */
+
+/* x = h - mean or h; normed: x/s*gamma + beta, folded: c*x*gamma_tilde + beta_tilde, weighted by gate and 1 - gate. */
+static void set_norm(struct cpu_decoder *d, int i, double gate, bool bare, float c)
+{
+    const struct model *m = d->base.m;
+    const struct param_site *s = &m->table.sites[i];
+    struct decoder_norm *norm = &d->norms[i];
+    float *vectors = d->vectors + (size_t)i * 3 * (size_t)d->Cp;
+    float *scaled = vectors, *plain = vectors + d->Cp, *shift = vectors + 2 * d->Cp;
+    const double g = s->tapered ? gate : 1;
+    *norm = (struct decoder_norm){.absent = s->absent || (bare && s->tapered)};
+    if (norm->absent)
+        return;
+    const float *gamma = model_row(m, m->params, s->gamma), *beta = model_row(m, m->params, s->beta);
+    const float *tilde = model_row(m, m->params, s->gamma_tilde), *beta_tilde = model_row(m, m->params, s->beta_tilde);
+    for (int j = 0; j < d->C; j++) {
+        scaled[j] = (float)(g * (double)gamma[j]);
+        plain[j] = tilde ? (float)((1 - g) * (double)c * (double)tilde[j]) : 0;
+        shift[j] = beta ? (float)(g * (double)beta[j] + (beta_tilde ? (1 - g) * (double)beta_tilde[j] : 0)) : 0;
+    }
+    norm->scaled = g > 0 ? scaled : NULL;
+    norm->plain = g < 1 ? plain : NULL;
+    norm->shift = beta ? shift : NULL;
+}
+
+static void cpu_set_norms(struct decoder *base, double gate, bool bare)
+{
+    struct cpu_decoder *d = cpu(base);
+    float *c = model_download_c(base->m);
+    for (int i = 0; i < base->m->table.site_count; i++)
+        set_norm(d, i, gate, bare, c[i]);
+    free(c);
+}
+
+/* What the projections behind site i read: rows of Cp floats. */
+static const float *normed(struct cpu_decoder *d, int i, int thread)
+{
+    const struct decoder_norm *norm = &d->norms[i];
+    const struct config *cfg = &d->base.m->cfg;
+    const int N = d->pass.N;
+    size_t begin = 0, end = (size_t)N;
+    if (norm->absent)
+        return d->h;
+    const bool own = N <= OWN_ROWS; /* a few rows cost less than a wait */
+    float *y = own ? d->own_y + (size_t)thread * OWN_ROWS * (size_t)d->Cp : d->y;
+    if (!own)
+        parallel_share((size_t)N, 1, thread, team_threads(d->team), &begin, &end);
+    for (size_t n = begin; n < end; n++)
+        d->gemv->norm(y + n * (size_t)d->Cp, d->h + n * (size_t)d->Cp, norm->scaled, norm->plain, norm->shift,
+                      cfg->norm == NORM_LAYER, (float)cfg->norm_eps, d->C);
+    if (!own)
+        team_barrier(d->team);
+    return y;
+}
+
+/* ------------------------------------------------------------------------------------------- projections */
+
+static void project(struct cpu_decoder *d, const struct packed *p, const float *x, int x_stride, float *y, int y_stride,
+                    bool add, int begin, int end)
+{
+    const struct gemv a = {.weights = p->weights, .bias = p->bias, .x = x, .y = y, .x_stride = (size_t)x_stride,
+                           .y_stride = (size_t)y_stride, .I = p->I, .N = d->pass.N, .add = add};
+    if (begin < end)
+        (d->base.options.weights == WEIGHTS_BF16 ? d->gemv->bf16 : d->gemv->fp32)(&a, begin, end);
+}
+
+static void share_blocks(const struct cpu_decoder *d, const struct packed *p, int grain, int thread, int *begin, int *end)
+{
+    size_t first, last;
+    parallel_share((size_t)p->blocks, (size_t)grain, thread, team_threads(d->team), &first, &last);
+    *begin = (int)first;
+    *end = (int)last;
+}
+
+/* ------------------------------------------------------------------------------------------- attention */
+
+static void rotate(float *x, const float *angles, int D)
+{
+    const int half = D / 2;
+    for (int i = 0; i < half; i++) {
+        float u = x[i], v = x[half + i], c = angles[2 * i], s = angles[2 * i + 1];
+        x[i] = u * c - v * s;
+        x[half + i] = v * c + u * s;
+    }
+}
+
+/* Row n's head h: its key and value into the cache, then what its query finds there. */
+static void attend(struct cpu_decoder *d, int layer, int n, int sequence, int t, int h, int thread)
+{
+    const size_t D = (size_t)d->D, S = (size_t)d->S, head = ((size_t)layer * (size_t)d->base.options.batch +
+                                                             (size_t)sequence) * (size_t)d->H + (size_t)h;
+    float *q = d->q + (size_t)n * (size_t)d->Qp + (size_t)h * D, *k = q + d->C, *v = k + d->C;
+    float *keys = d->keys + head * S * D, *values = d->values + head * S * (size_t)d->Dp;
+    if (d->rope) {
+        rotate(q, d->rope + (size_t)t * D, d->D);
+        rotate(k, d->rope + (size_t)t * D, d->D);
+    }
+    float *place = keys + (size_t)(t / GEMV_LANES) * D * GEMV_LANES + t % GEMV_LANES;
+    for (size_t i = 0; i < D; i++)
+        place[i * GEMV_LANES] = k[i];
+    memcpy(values + (size_t)t * (size_t)d->Dp, v, D * sizeof *v);
+    d->gemv->attend(&(struct gemv_attend){
+        .q = q, .keys = keys, .values = values, .scores = d->scores + (size_t)thread * S,
+        .out = d->att + (size_t)n * (size_t)d->Cp + (size_t)h * D, .factor = 1 / sqrtf((float)d->D), .count = t + 1, .D = d->D,
+    });
+}
+
+/* Head h of every row of a sequence, earlier positions first: later ones look at them. */
+static void attend_sequence(struct cpu_decoder *d, int layer, int sequence, int h, int thread)
+{
+    const struct decoder_rows *pass = &d->pass;
+    if (pass->sequence < 0) {
+        attend(d, layer, sequence, sequence, d->base.positions[sequence], h, thread);
+        return;
+    }
+    for (int n = 0; n < pass->N; n++)
+        attend(d, layer, n, pass->sequence, pass->first + n, h, thread);
+}
+
+static void attention(struct cpu_decoder *d, int layer, const float *x, int thread)
+{
+    const int threads = team_threads(d->team), sequences = d->pass.sequence < 0 ? d->pass.N : 1;
+    size_t begin, end;
+    if (d->by_head) { /* a thread's q, k and v are all its heads need */
+        parallel_share((size_t)d->H, 1, thread, threads, &begin, &end);
+        for (int part = 0; part < 3; part++) {
+            int block = part * d->C / GEMV_LANES, width = d->D / GEMV_LANES;
+            project(d, &d->qkv[layer], x, d->Cp, d->q, d->Qp, false, block + (int)begin * width, block + (int)end * width);
+        }
+        for (int s = 0; s < sequences; s++)
+            for (size_t h = begin; h < end; h++)
+                attend_sequence(d, layer, s, (int)h, thread);
+        return;
+    }
+    int first, last;
+    share_blocks(d, &d->qkv[layer], 1, thread, &first, &last);
+    project(d, &d->qkv[layer], x, d->Cp, d->q, d->Qp, false, first, last);
+    team_barrier(d->team);
+    parallel_share((size_t)sequences * (size_t)d->H, 1, thread, threads, &begin, &end);
+    for (size_t i = begin; i < end; i++)
+        attend_sequence(d, layer, (int)i / d->H, (int)i % d->H, thread);
+}
+
+/* ------------------------------------------------------------------------------------------- a pass */
+
+static void activate(struct cpu_decoder *d, int begin, int end)
+{
+    const int mlp = d->base.m->cfg.mlp;
+    for (int n = 0; n < d->pass.N && begin < end; n++) {
+        const float *pre = d->pre + (size_t)n * (size_t)d->Pp;
+        float *act = d->act + (size_t)n * (size_t)d->Ap;
+        if (mlp == MLP_SWIGLU)
+            for (int b = begin; b < end; b += 2)
+                d->kernels->swiglu(act + b / 2 * GEMV_LANES, pre + b * GEMV_LANES, pre + (b + 1) * GEMV_LANES, GEMV_LANES);
+        else
+            d->kernels->act(mlp == MLP_GELU ? ACT_GELU : ACT_GELU_TANH, act + begin * GEMV_LANES, pre + begin * GEMV_LANES,
+                            (size_t)(end - begin) * GEMV_LANES);
+    }
+}
+
+static void layer_pass(struct cpu_decoder *d, int l, int thread)
+{
+    int begin, end;
+    attention(d, l, normed(d, 2 * l, thread), thread);
+    team_barrier(d->team);
+    share_blocks(d, &d->out[l], 1, thread, &begin, &end);
+    project(d, &d->out[l], d->att, d->Cp, d->h, d->Cp, true, begin, end);
+    team_barrier(d->team);
+    const float *x = normed(d, 2 * l + 1, thread);
+    share_blocks(d, &d->in[l], d->base.m->cfg.mlp == MLP_SWIGLU ? 2 : 1, thread, &begin, &end);
+    project(d, &d->in[l], x, d->Cp, d->pre, d->Pp, false, begin, end);
+    activate(d, begin, end);
+    team_barrier(d->team);
+    share_blocks(d, &d->mlp_out[l], 1, thread, &begin, &end);
+    project(d, &d->mlp_out[l], d->act, d->Ap, d->h, d->Cp, true, begin, end);
+    team_barrier(d->team);
+}
+
+static void pass_body(void *arg, int thread)
+{
+    struct cpu_decoder *d = arg;
+    int begin, end;
+    for (int l = 0; l < d->base.m->table.layers; l++)
+        layer_pass(d, l, thread);
+    if (!d->pass.logits)
+        return;
+    const float *x = normed(d, d->base.m->table.site_count - 1, thread);
+    share_blocks(d, &d->head, 1, thread, &begin, &end);
+    project(d, &d->head, x, d->Cp, d->logits, d->Vp, false, begin, end);
+}
+
+static void embed(struct cpu_decoder *d, int n, int32_t token, int position)
+{
+    const float *tok = d->tok + (size_t)token * (size_t)d->C;
+    const float *pos = d->pos ? d->pos + (size_t)position * (size_t)d->C : NULL;
+    float *h = d->h + (size_t)n * (size_t)d->Cp;
+    for (int i = 0; i < d->C; i++)
+        h[i] = pos ? tok[i] + pos[i] : tok[i];
+}
+
+static int cpu_feed(struct decoder *base, int sequence, const int32_t *tokens, int count, struct error *err)
+{
+    struct cpu_decoder *d = cpu(base);
+    (void)err;
+    for (int done = 0; done < count;) {
+        int N = count - done < d->rows ? count - done : d->rows;
+        d->pass = (struct decoder_rows){.N = N, .sequence = sequence, .first = base->positions[sequence]};
+        for (int n = 0; n < N; n++)
+            embed(d, n, tokens[done + n], d->pass.first + n);
+        team_run(d->team, pass_body, d);
+        base->positions[sequence] += N;
+        done += N;
+    }
+    return STATUS_OK;
+}
+
+static int cpu_step(struct decoder *base, const int32_t *tokens, int n, struct error *err)
+{
+    struct cpu_decoder *d = cpu(base);
+    (void)err;
+    d->pass = (struct decoder_rows){.N = n, .sequence = -1, .logits = true};
+    for (int b = 0; b < n; b++)
+        embed(d, b, tokens[b], base->positions[b]);
+    team_run(d->team, pass_body, d);
+    for (int b = 0; b < n; b++)
+        base->positions[b]++;
+    return STATUS_OK;
+}
+
+static const float *cpu_logits(const struct decoder *base, int b)
+{
+    return cpu(base)->logits + (size_t)b * (size_t)cpu(base)->Vp;
+}
+
+static struct decoder_traffic cpu_traffic(const struct decoder *base, int position)
+{
+    const struct cpu_decoder *d = cpu(base);
+    size_t cache = (size_t)base->m->table.layers * (size_t)d->H * (size_t)position * (size_t)(d->D + d->Dp) * sizeof(float);
+    return (struct decoder_traffic){.weights = d->weight_bytes, .cache = cache};
+}
+
+static char *cpu_describe(const struct decoder *base, char *to, size_t room)
+{
+    const struct cpu_decoder *d = cpu(base);
+    snprintf(to, room, "cpu %s %s, %d thread%s", d->gemv->name, base->options.weights == WEIGHTS_BF16 ? "bf16" : "fp32",
+             base->options.threads, base->options.threads == 1 ? "" : "s");
+    return to;
+}
+
+static void cpu_destroy(struct decoder *base)
+{
+    struct cpu_decoder *d = cpu(base);
+    team_destroy(d->team);
+    decoder_pack_release(d);
+    free(base->positions);
+    free(d);
+}
+
+int decoder_cpu_create(struct decoder **out, const struct model *m, const struct decoder_options *o, struct error *err)
+{
+    static const struct decoder_methods methods = {cpu_destroy, cpu_set_norms, cpu_feed, cpu_step,
+                                                   cpu_logits,  cpu_traffic,   cpu_describe};
+    struct cpu_decoder *d = memory_alloc(1, sizeof *d);
+    d->base = (struct decoder){.methods = &methods, .m = m, .options = *o,
+                               .positions = memory_alloc((size_t)o->batch, sizeof *d->base.positions)};
+    d->gemv = gemv_best();
+    d->kernels = kernels_best();
+    int status = decoder_pack(d, err);
+    if (!status)
+        status = team_create(&d->team, o->threads, err);
+    if (status) {
+        cpu_destroy(&d->base);
+        return status;
+    }
+    *out = &d->base;
+    return STATUS_OK;
+}

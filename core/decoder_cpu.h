@@ -1,0 +1,71 @@
+/* The state of the CPU decoder, shared by decoder_cpu.c (the forward) and decoder_pack.c (its memory). */
+#ifndef TAPER_CORE_DECODER_CPU_H
+#define TAPER_CORE_DECODER_CPU_H
+
+#include "core/cpu/gemv.h"
+#include "core/cpu/kernels.h"
+#include "core/cpu/team.h"
+#include "core/decoder_internal.h"
+
+/* A packed projection. Its output has blocks * 16 numbers, of which the last may be padding. */
+struct packed {
+    void *weights;
+    float *bias; /* zeros where the model has none */
+    int I, blocks;
+};
+
+/* y = (h - mean) * (scaled / s + plain) + shift, as struct gemv_kernels' norm; absent: y is h. */
+struct decoder_norm {
+    const float *scaled, *plain, *shift;
+    bool absent;
+};
+
+/* N rows: of one sequence at growing positions (`sequence` >= 0), or row b of sequence b. */
+struct decoder_rows {
+    int N, sequence, first; /* first: position of row 0 of one sequence */
+    bool logits;
+};
+
+struct cpu_decoder {
+    struct decoder base;
+    const struct gemv_kernels *gemv;
+    const struct kernels *kernels;
+    struct team *team;
+    int rows;            /* most rows of a pass */
+    int C, H, D, F, V, S;/* S: positions, a multiple of 16 */
+    int Cp, Dp, Ap, Pp;  /* padded: stream, head, MLP activation, MLP pre-activation; in floats */
+    int Qp, Vp;          /* padded: q k v, logits */
+    bool by_head;        /* a thread's heads are whole blocks: it needs nobody else's q, k and v */
+
+    struct packed *qkv, *out, *in, *mlp_out; /* [layers] */
+    struct packed head;
+    void *weights;       /* the one block behind all packed weights */
+    size_t weight_bytes;
+    const float *tok, *pos; /* the model's tables */
+
+    float *vectors;      /* [sites][3][Cp] scaled, plain, shift of the norms at the present gate */
+    struct decoder_norm *norms; /* [sites] */
+
+    float *state;        /* the one block behind everything below */
+    float *biases, *rope;
+    float *h, *y;        /* [rows][Cp] */
+    float *own_y;        /* [threads][OWN_ROWS][Cp]: few rows are normalised by every thread for itself */
+    float *q;            /* [rows][Qp] */
+    float *att;          /* [rows][Cp] */
+    float *pre, *act;    /* [rows][Pp], [rows][Ap] */
+    float *logits;       /* [batch][Vp] */
+    float *scores;       /* [threads][S] */
+    float *keys;         /* [layers][batch][H][S/16][D][16] */
+    float *values;       /* [layers][batch][H][S][Dp] */
+
+    struct decoder_rows pass; /* what the team is at */
+};
+
+enum { OWN_ROWS = 4 };
+
+/* Memory and packed weights of a decoder whose base is filled in. On failure what is there is released by
+ * decoder_pack_release. */
+int decoder_pack(struct cpu_decoder *d, struct error *err);
+void decoder_pack_release(struct cpu_decoder *d);
+
+#endif

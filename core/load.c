@@ -1,0 +1,82 @@
+#include "core/load.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/parallel.h"
+#include "core/schedule.h"
+
+char *load_directory(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return memory_string(".");
+    return slash == path ? memory_string("/") : memory_format("%.*s", (int)(slash - path), path);
+}
+
+static int open_tokenizer(struct loaded *l, const struct load_options *o, struct error *err)
+{
+    char *dir = load_directory(l->path);
+    char *path = o->tokenizer_dir ? memory_string(o->tokenizer_dir) : file_join(dir, "tokenizer");
+    int status = tokenizer_load(&l->tokenizer, path, err);
+    if (status)
+        status = error_wrap(err, o->tokenizer_dir ? "--tokenizer" : "the checkpoint's tokenizer (--tokenizer DIR names another)");
+    else if ((int64_t)tokenizer_vocab_size(l->tokenizer) != l->model.cfg.vocab)
+        status = error_set(err, STATUS_BAD_INPUT, "%s: a tokenizer of %u entries does not fit %s: want %lld", path,
+                           tokenizer_vocab_size(l->tokenizer), l->path, (long long)l->model.cfg.vocab);
+    free(path);
+    free(dir);
+    return status;
+}
+
+static int open_model(struct loaded *l, const struct modelfile *file, const struct load_options *o, struct error *err)
+{
+    const struct ops *ops = o->ops ? o->ops : ops_cpu();
+    l->threads = o->threads > 0 ? o->threads : parallel_processors();
+    const struct backend_options options = {.threads = l->threads, .precision = PRECISION_FP32};
+    int status = modelfile_check_finite(file, err);
+    if (!status)
+        status = ops->create(&l->be, &options, err);
+    if (!status) {
+        l->model.ops = ops; /* so that load_close finds the backend's owner even when the next call fails */
+        status = model_create_folded(&l->model, &file->cfg, file->folded, ops, l->be, err);
+        if (status)
+            l->model.ops = ops;
+    }
+    return status ? status : model_read(&l->model, &file->file, "", err);
+}
+
+int load_open(struct loaded *l, const char *path, const struct load_options *options, struct error *err)
+{
+    struct modelfile file;
+    *l = (struct loaded){0};
+    int status = modelfile_open(&file, path, err);
+    if (status)
+        return status;
+    const char *corpus = tensorfile_metadata(&file.file, "corpus");
+    snprintf(l->corpus, sizeof l->corpus, "%s", corpus ? corpus : "");
+    l->path = memory_string(file.file.path);
+    l->folded = file.folded;
+    l->step = file.step;
+    l->gate = file.folded != SITES_NONE ? 0 : schedule_gate(&file.cfg, file.step);
+    status = open_model(l, &file, options, err);
+    if (!status && options->tokenizer)
+        status = open_tokenizer(l, options, err);
+    modelfile_close(&file);
+    if (status)
+        load_close(l);
+    return status;
+}
+
+void load_close(struct loaded *l)
+{
+    const struct ops *ops = l->model.ops;
+    if (ops && l->model.params)
+        model_destroy(&l->model);
+    if (ops)
+        ops->destroy(l->be);
+    tokenizer_destroy(l->tokenizer);
+    free(l->path);
+    *l = (struct loaded){0};
+}

@@ -1,0 +1,36 @@
+/* A trained model made ready to run: from a checkpoint, folded or not, to a model on a backend with its tokenizer. */
+#ifndef TAPER_CORE_LOAD_H
+#define TAPER_CORE_LOAD_H
+
+#include "core/data/tokenizer.h"
+#include "core/model.h"
+#include "core/modelfile.h"
+
+struct load_options {
+    int threads;            /* 0: as many as the process may use */
+    const struct ops *ops;  /* NULL: the CPU's */
+    bool tokenizer;         /* load one: from tokenizer_dir, else from `tokenizer` beside the checkpoint */
+    const char *tokenizer_dir; /* NULL: beside the checkpoint */
+};
+
+struct loaded {
+    char *path;             /* of the file */
+    struct model model;
+    struct backend *be;
+    struct tokenizer *tokenizer; /* NULL unless asked for */
+    enum taper_sites folded;
+    int64_t step;
+    double gate;            /* of that step; 0 when folded */
+    int threads;
+    char corpus[72];        /* digest of the text it was trained on; "" when not known */
+};
+
+/* Everything is checked: shapes, unknown tensors, NaN and infinities (the tensors are named), and that the tokenizer
+ * has the model's vocabulary. On failure nothing is left open. */
+int load_open(struct loaded *l, const char *path, const struct load_options *options, struct error *err);
+void load_close(struct loaded *l); /* fine on a zeroed one */
+
+/* The directory a checkpoint stands in, on the heap: "." where the path has none. */
+char *load_directory(const char *path);
+
+#endif

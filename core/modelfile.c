@@ -1,0 +1,235 @@
+#include "core/modelfile.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/checkpoint.h"
+#include "core/memory.h"
+#include "core/version.h"
+
+static const char *const sites_names[] = {[SITES_NONE] = "none", [SITES_INTERNAL] = "internal", [SITES_ALL] = "all"};
+
+const char *modelfile_sites_name(enum taper_sites sites)
+{
+    return sites_names[sites];
+}
+
+/* ------------------------------------------------------------------------------------------- checking */
+
+/* Faults gathered into one error, a line each; when there is no more room the rest is counted. */
+struct faults {
+    struct error *err;
+    int count, hidden;
+};
+
+static void fault(struct faults *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void fault(struct faults *f, const char *format, ...)
+{
+    enum { ROOM_FOR_COUNT = 40 };
+    char line[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    f->count++;
+    if (!f->err)
+        return;
+    f->err->status = STATUS_BAD_INPUT;
+    size_t used = f->count == 1 ? 0 : strlen(f->err->text), room = sizeof f->err->text - ROOM_FOR_COUNT;
+    if (f->hidden || used + strlen(line) + 2 > room)
+        f->hidden++;
+    else
+        snprintf(f->err->text + used, room - used, "%s%s", used ? "\n" : "", line);
+}
+
+static int faults_end(struct faults *f)
+{
+    if (f->err && f->hidden) {
+        size_t used = strlen(f->err->text);
+        snprintf(f->err->text + used, sizeof f->err->text - used, "\n... and %d more", f->hidden);
+    }
+    return f->count ? STATUS_BAD_INPUT : STATUS_OK;
+}
+
+static void check_shape(const struct modelfile *m, struct faults *f, const char *name, int rank, const int64_t *shape)
+{
+    char wanted[64], found[128];
+    const struct tensor *t = tensorfile_find(&m->file, name);
+    tensor_shape_text(rank, shape, wanted, sizeof wanted);
+    if (!t)
+        fault(f, "%s: tensor %s: missing, want shape %s", m->file.path, name, wanted);
+    else if (t->rank != rank || memcmp(t->shape, shape, (size_t)rank * sizeof *shape) != 0)
+        fault(f, "%s: tensor %s: want shape %s, got %s", m->file.path, name, wanted,
+              tensor_shape_text(t->rank, t->shape, found, sizeof found));
+    else if (t->type == TENSOR_I64 || t->type == TENSOR_I32 || t->type == TENSOR_U8)
+        fault(f, "%s: tensor %s: want floating-point numbers, got %s", m->file.path, name, tensor_type_name(t->type));
+}
+
+static bool is_site_scalar(const struct param_table *table, const char *name)
+{
+    size_t length = strlen(name);
+    for (int i = 0; i < table->site_count; i++) {
+        const struct param_site *s = &table->sites[i];
+        if (s->tapered && length == strlen(s->name) + 2 && strncmp(name, s->name, length - 2) == 0 &&
+            strcmp(name + length - 2, ".c") == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A checkpoint's moments and state are no part of the model, and known all the same. */
+static bool is_known(const struct param_table *table, const char *name)
+{
+    static const char *const prefixes[] = {"adam.m/", "adam.v/"};
+    if (strncmp(name, "state/", 6) == 0)
+        return true;
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            return params_find(table, name + strlen(prefixes[i])) != NO_PARAM;
+    return params_find(table, name) != NO_PARAM || is_site_scalar(table, name);
+}
+
+static int check_tensors(struct modelfile *m, struct error *err)
+{
+    struct faults f = {.err = err};
+    for (int i = 0; i < m->table.count; i++)
+        check_shape(m, &f, m->table.rows[i].name, m->table.rows[i].rank, m->table.rows[i].shape);
+    for (int i = 0; i < m->table.site_count; i++) {
+        char name[PARAM_NAME + 4];
+        snprintf(name, sizeof name, "%s.c", m->table.sites[i].name);
+        if (m->table.sites[i].tapered)
+            check_shape(m, &f, name, 1, (int64_t[]){1});
+    }
+    for (size_t i = 0; i < m->file.count; i++)
+        if (!is_known(&m->table, m->file.tensors[i].name))
+            fault(&f, "%s: tensor %s: no part of the model its configuration describes", m->file.path,
+                  m->file.tensors[i].name);
+    return faults_end(&f);
+}
+
+static int read_folded(struct modelfile *m, struct error *err)
+{
+    const char *text = tensorfile_metadata(&m->file, "folded");
+    m->folded = SITES_NONE;
+    if (!text)
+        return STATUS_OK;
+    for (int i = SITES_NONE; i <= SITES_ALL; i++)
+        if (strcmp(text, sites_names[i]) == 0)
+            m->folded = (enum taper_sites)i;
+    if (strcmp(text, sites_names[m->folded]) != 0)
+        return error_set(err, STATUS_BAD_INPUT, "%s: __metadata__.folded: want none, internal or all, got '%.40s'",
+                         m->file.path, text);
+    if (m->folded != SITES_NONE && (int)m->folded != m->cfg.sites)
+        return error_set(err, STATUS_BAD_INPUT, "%s: __metadata__.folded is %s, but taper.sites is %s", m->file.path, text,
+                         sites_names[m->cfg.sites]);
+    return STATUS_OK;
+}
+
+int modelfile_open(struct modelfile *m, const char *path, struct error *err)
+{
+    struct stat st;
+    *m = (struct modelfile){0};
+    char *inside = stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? file_join(path, "checkpoint.safetensors") : NULL;
+    int status = tensorfile_open(&m->file, inside ? inside : path, err);
+    free(inside);
+    if (status)
+        return status;
+    status = checkpoint_config(&m->file, &m->cfg, err);
+    if (!status)
+        status = read_folded(m, err);
+    if (!status) {
+        params_create_folded(&m->table, &m->cfg, m->folded);
+        status = tensorfile_read_i64(&m->file, "state/step", 1, (int64_t[]){1}, &m->step, err);
+    }
+    if (!status && (m->step < 0 || m->step > m->cfg.steps))
+        status = error_set(err, STATUS_BAD_INPUT, "%s: step %lld is outside the run's %lld", m->file.path,
+                           (long long)m->step, (long long)m->cfg.steps);
+    if (!status)
+        status = check_tensors(m, err);
+    if (status)
+        modelfile_close(m);
+    return status;
+}
+
+void modelfile_close(struct modelfile *m)
+{
+    tensorfile_close(&m->file);
+    params_destroy(&m->table);
+    *m = (struct modelfile){0};
+}
+
+/* The place of element i of a parameter, as "[3, 17]". */
+static const char *place_text(const struct param *p, size_t i, char *to, size_t room)
+{
+    int64_t at[2] = {(int64_t)(i / (size_t)p->shape[1]), (int64_t)(i % (size_t)p->shape[1])};
+    return tensor_shape_text(p->rank, at, to, room);
+}
+
+int modelfile_check_finite(const struct modelfile *m, struct error *err)
+{
+    struct faults f = {.err = err};
+    float *host = memory_alloc(m->table.total, sizeof *host);
+    for (int i = 0; i < m->table.count; i++) {
+        const struct param *p = &m->table.rows[i];
+        size_t bad = 0, first = 0;
+        char place[64];
+        int status = tensorfile_read_f32(&m->file, p->name, p->rank, p->shape, host, err);
+        for (size_t j = 0; !status && j < p->size; j++)
+            if (!isfinite(host[j]) && bad++ == 0)
+                first = j;
+        if (status || bad)
+            fault(&f, "%s: tensor %s: %zu of %zu numbers are not finite; %g at %s", m->file.path, p->name, bad, p->size,
+                  (double)host[first], place_text(p, first, place, sizeof place));
+    }
+    free(host);
+    return faults_end(&f);
+}
+
+/* ------------------------------------------------------------------------------------------- writing */
+
+static json_t *metadata_of(const struct modelfile_content *content)
+{
+    json_t *metadata = json_object(), *config = config_to_json(content->cfg);
+    char *text = json_dumps(config, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
+    json_object_set_new(metadata, "config", json_string(text ? text : "{}"));
+    json_object_set_new(metadata, "folded", json_string(sites_names[content->table->folded]));
+    json_object_set_new(metadata, "version", json_string(version_string()));
+    if (content->metadata)
+        json_object_update(metadata, (json_t *)content->metadata);
+    json_decref(config);
+    free(text);
+    return metadata;
+}
+
+int modelfile_write(const char *path, const struct modelfile_content *content, struct error *err)
+{
+    const struct param_table *table = content->table;
+    struct tensor *tensors = memory_alloc((size_t)table->count + (size_t)table->site_count + 1, sizeof *tensors);
+    char (*names)[PARAM_NAME + 4] = memory_alloc((size_t)table->site_count, sizeof *names);
+    size_t count = 0;
+    for (int i = 0; i < table->count; i++) {
+        const struct param *p = &table->rows[i];
+        tensors[count++] = (struct tensor){.name = p->name, .type = TENSOR_F32, .rank = p->rank,
+                                           .shape = {p->shape[0], p->shape[1]}, .count = p->size,
+                                           .data = content->params + p->offset};
+    }
+    for (int i = 0; i < table->site_count; i++) {
+        if (!table->sites[i].tapered)
+            continue;
+        snprintf(names[i], sizeof names[i], "%s.c", table->sites[i].name);
+        tensors[count++] = (struct tensor){.name = names[i], .type = TENSOR_F32, .rank = 1, .shape = {1}, .count = 1,
+                                           .data = content->c + i};
+    }
+    tensors[count++] = (struct tensor){.name = "state/step", .type = TENSOR_I64, .rank = 1, .shape = {1}, .count = 1,
+                                       .data = &content->step};
+    json_t *metadata = metadata_of(content);
+    int status = tensorfile_write(path, tensors, count, metadata, err);
+    json_decref(metadata);
+    free(tensors);
+    free(names);
+    return status;
+}
