@@ -25,7 +25,7 @@ static void the_cause_survives(void **state)
 {
     (void)state;
     struct error err = {0};
-    char lengthy[3000];
+    static char lengthy[sizeof err.text + 100];
     memset(lengthy, 'x', sizeof lengthy - 1);
     lengthy[sizeof lengthy - 1] = '\0';
     error_set(&err, STATUS_FAILED, "the cause");
