@@ -48,7 +48,7 @@ FUZZ_SECONDS ?= 30
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: help all test tests bench fuzz asan ubsan tsan clang lint headers format compdb clean FORCE
+.PHONY: help all test tests bench fuzz torture asan ubsan tsan clang lint headers format compdb clean FORCE
 
 all: $(BUILD)/taper ## build the program (./taper)
 ifeq ($(FLAVOUR),release)
@@ -107,6 +107,9 @@ fuzz: ## feed the parsers rubbish (FUZZ_SECONDS each, seeds in tests/fuzz)
 	  -print_final_stats=1 -artifact_prefix=build/fuzz/found/$$n- build/fuzz/corpus/$$n tests/fuzz/$$n 2>&1 | \
 	  tee build/fuzz/$$n.log | grep -E 'number_of_executed|average_exec|ERROR|SUMMARY|artifact' || true; \
 	  if grep -qE 'ERROR|SUMMARY|runtime error' build/fuzz/$$n.log; then tail -n 40 build/fuzz/$$n.log; exit 1; fi; done
+
+torture: all ## 1,000 rounds of kills (ROUNDS to set) at the daemon and its workers; minutes
+	@ROUNDS=$${ROUNDS:-1000} TAPER=$(CURDIR)/$(BUILD)/taper LC_ALL=C.UTF-8 tests/cli/torture.sh
 
 asan ubsan tsan clang: ## build in this flavour and run its part of the tests
 	@$(MAKE) --no-print-directory FLAVOUR=$@ test
