@@ -47,6 +47,8 @@ struct kernels {
     void (*add_scaled)(float *y, float a, const float *x, size_t count);
     /* y *= a. */
     void (*scale)(float *y, float a, size_t count);
+    /* to[r * to_stride + i] = from[r * from_stride + i]. */
+    void (*copy_rows)(float *to, size_t to_stride, const float *from, size_t from_stride, int rows, int count);
     float (*dot)(const float *x, const float *y, size_t count);
 
     /* Rows begin..end-1 of the op; sums [3] gathers calibration and scale_sum. */
