@@ -74,7 +74,7 @@ $(BUILD)/%.o: %.c
 	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 # The assembler takes these files in, which -MMD does not see.
-$(BUILD)/harness/embedded.o: $(wildcard results/*.sql results/tables/* plots/* experiments/*)
+$(BUILD)/harness/embedded.o: $(wildcard results/*.sql results/*.css results/tables/* plots/* experiments/*)
 
 # The version is compiled into one file, rebuilt only when the revision changes.
 $(BUILD)/core/version.o: CPPFLAGS += -DTAPER_VERSION='"$(VERSION)"' -DTAPER_REVISION='"$(REVISION)"'

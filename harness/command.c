@@ -23,6 +23,7 @@ static const struct command *const table[] = {
     &cmd_pause,
     &cmd_plot,
     &cmd_query,
+    &cmd_report,
     &cmd_resume,
     &cmd_retry,
     &cmd_run,

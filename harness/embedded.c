@@ -20,7 +20,8 @@
     ROW(fig_gate, "plots/fig-gate.gp") ROW(fig_gate_sql, "plots/fig-gate.sql")                                        \
     ROW(fig_decode, "plots/fig-decode.gp") ROW(fig_decode_sql, "plots/fig-decode.sql")                                \
     ROW(fig_ablation, "plots/fig-ablation.gp") ROW(fig_ablation_sql, "plots/fig-ablation.sql")                        \
-    ROW(style, "plots/style.gp") ROW(lines, "plots/lines.gp")
+    ROW(style, "plots/style.gp") ROW(lines, "plots/lines.gp")                                                         \
+    ROW(report_css, "results/report.css")
 
 /* The assembler reads the file; the pair of labels gives its size, and a NUL is put behind. */
 #define INCLUDE(symbol, path)                                                                                          \

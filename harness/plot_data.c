@@ -8,6 +8,8 @@
 #include "harness/statistics.h"
 #include "harness/table_print.h"
 
+enum { UNFINISHED_NAMED = 4 }; /* the small print is no place for a list */
+
 struct columns {
     int col, row, series, seed, state, x, y;
 };
@@ -179,20 +181,27 @@ static void note_unfinished(struct plot_data *d, const struct columns *c)
 {
     const struct result_rows *rows = &d->raw;
     char **said = NULL;
-    int count = 0;
+    int count = 0, who = result_column(rows, "who");
     d->unfinished = memory_string("");
     for (int r = 0; r < rows->rows; r++) {
         const char *state = result_text(rows, r, c->state);
         if (!state || strcmp(state, "done") == 0)
             continue;
-        char *name = memory_format("%s seed %.0f (%s)", name_at(rows, r, c->series), result_number(rows, r, c->seed), state);
+        char *name = memory_format("%s seed %.0f (%s)", name_at(rows, r, who < 0 ? c->series : who),
+                                   result_number(rows, r, c->seed), state);
         int before = count;
-        if (place_of(&said, &count, name) == before) {
+        bool fresh = place_of(&said, &count, name) == before;
+        if (fresh && before < UNFINISHED_NAMED) {
             char *longer = memory_format("%s%s%s", d->unfinished, before ? ", " : "", name);
             free(d->unfinished);
             d->unfinished = longer;
         }
         free(name);
+    }
+    if (count > UNFINISHED_NAMED) {
+        char *longer = memory_format("%s and %d more", d->unfinished, count - UNFINISHED_NAMED);
+        free(d->unfinished);
+        d->unfinished = longer;
     }
     for (int i = 0; i < count; i++)
         free(said[i]);
@@ -325,6 +334,24 @@ static void put_values(FILE *out, const struct plot_data *d, int line, int y, in
     fputs(count ? "\n\n" : "NaN NaN NaN\n\n\n", out);
 }
 
+/* Labels of tics are formats to gnuplot: a percent sign is doubled. */
+static void put_categories(FILE *out, const struct plot_data *d, int count)
+{
+    char **texts = memory_alloc((size_t)count + 1, sizeof *texts);
+    for (int i = 0; i < count; i++) {
+        char *to = texts[i] = memory_alloc(2 * strlen(d->categories[i]) + 1, 1);
+        for (const char *p = d->categories[i]; *p; p++) {
+            *to++ = *p;
+            if (*p == '%')
+                *to++ = '%';
+        }
+    }
+    put_names(out, "category", texts, count);
+    for (int i = 0; i < count; i++)
+        free(texts[i]);
+    free(texts);
+}
+
 void plot_data_print(const struct plot_data *d, FILE *out)
 {
     int lines = d->columns * d->rows * d->series, last = d->columns - 1;
@@ -335,7 +362,7 @@ void plot_data_print(const struct plot_data *d, FILE *out)
     fprintf(out, "columns = %d\nrows = %d\nseries = %d\n", d->columns, d->rows, d->series);
     put_names(out, "column_name", d->column_names, d->columns);
     put_names(out, "series_name", d->series_names, d->series);
-    put_names(out, "category", d->categories, d->category_first[last] + d->category_count[last]);
+    put_categories(out, d, d->category_first[last] + d->category_count[last]);
     put_integers(out, "category_first", d->category_first, d->columns);
     put_integers(out, "category_count", d->category_count, d->columns);
     put_integers(out, "points", points, lines);

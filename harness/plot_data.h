@@ -3,6 +3,7 @@
  * The query gives a row a value: col (text: one panel or column of panels each), row (1, 2 ...: what is drawn; the
  * figure's script says what each is), series (text: one line), seed, state, x, y. x may be text: then every distinct
  * one is a category, numbered from 1 in the order they come in. Columns and series are in the order they come in too.
+ * who, where there is such a column, names the run instead of series.
  * y NULL is a value that was not finite: counted, not drawn. */
 #ifndef TAPER_HARNESS_PLOT_DATA_H
 #define TAPER_HARNESS_PLOT_DATA_H

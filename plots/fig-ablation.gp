@@ -1,45 +1,55 @@
-# The loss at the end against one key of the taper at a time: every seed a point, the line through their means.
+# The loss at the end against one key of the taper at a time, and below its change against the baseline of the same
+# seed: every seed a point, the line through their means.
 eval(frame)
 left = 62; right = 14; top = 62; bottom = 52 + 11 * caption_lines; between = 18
+has_change = 0
+do for [c=1:columns] { if (strlen(drawn(c, 3)) > 0) { has_change = 1 } }
+panels = has_change ? 2 : 1
 cell_w = (width - left - right - between * (columns - 1)) / columns
-lowest = 1e300
-highest = -1e300
+cell_h = (height - top - bottom - between * (panels - 1)) / panels
+array lowest[3] = [1e300, 0, 0]
+array highest[3] = [-1e300, 0, 0]
 do for [c=1:columns] {
     do for [r=1:rows] {
+        i = r == 3 ? 3 : 1
         do for [s in drawn(c, r)] {
             stats $lines index set_of(c, r, at(s)) using 3:4 nooutput
-            if (STATS_min_x < lowest) { lowest = STATS_min_x }
-            if (STATS_max_y > highest) { highest = STATS_max_y }
+            if (STATS_min_x < lowest[i]) { lowest[i] = STATS_min_x }
+            if (STATS_max_y > highest[i]) { highest[i] = STATS_max_y }
         }
     }
 }
-room = highest > lowest ? 0.06 * (highest - lowest) : 0.05
-base_series = 0
-do for [s=1:series] { if (series_name[s] eq "baseline") { base_series = s } }
 set multiplot
+eval(before_key)
+plot NaN notitle, keyentry with lines lt 1 title "baseline", \
+     for [s=1:series] keyentry with linespoints lt style(s) ps 0.8 title (series_name[s] eq "baseline" ? "" : series_name[s])
+eval(after_key)
 do for [c=1:columns] {
-    set lmargin at screen pixel_x(left + (c - 1) * (cell_w + between))
-    set rmargin at screen pixel_x(left + (c - 1) * (cell_w + between) + cell_w)
-    set tmargin at screen pixel_y(top)
-    set bmargin at screen pixel_y(height - bottom)
-    set xrange [0.5:category_count[c] + 0.5]
-    set yrange [lowest - room:highest + room]
-    unset xtics
-    set xtics scale 0.5
-    do for [k=1:category_count[c]] { set xtics add (category[category_first[c] + k] k) }
-    set xlabel column_name[c] offset 0,0.5
-    if (c == 1) { set ylabel "validation loss, nats" offset 1,0; set format y "%g" } else { unset ylabel; set format y "" }
-    if (c == 1) {
-        set key at screen 0.5, screen pixel_y(27) center top horizontal maxrows 2 samplen 2.6 spacing 1.1 width 1 font ",10"
-    } else { unset key }
-    plot for [s in drawn(c, 2)] $lines index set_of(c, 2, at(s)) using 1:3:4 with filledcurves fc rgb "#000000" \
-             fs transparent solid 0.10 noborder notitle, \
-         for [s in drawn(c, 2)] $lines index set_of(c, 2, at(s)) using 1:2 with lines lt 1 title "baseline", \
-         for [s in drawn(c, 1)] $values index set_of(c, 1, at(s)) using 1:2 with points lc rgb colour(at(s)) pt 6 ps 0.7 notitle, \
-         for [s in drawn(c, 1)] $lines index set_of(c, 1, at(s)) using 1:2 with linespoints lt style(at(s)) ps 0.9 \
-             title series_name[at(s)]
-    print say_axes(c, 1)
-    unset label 1
-    unset label 2
+    do for [p=1:panels] {
+        r = p == 1 ? 1 : 3
+        room = highest[r] > lowest[r] ? 0.06 * (highest[r] - lowest[r]) : 0.05
+        set lmargin at screen pixel_x(left + (c - 1) * (cell_w + between))
+        set rmargin at screen pixel_x(left + (c - 1) * (cell_w + between) + cell_w)
+        set tmargin at screen pixel_y(top + (p - 1) * (cell_h + between))
+        set bmargin at screen pixel_y(top + (p - 1) * (cell_h + between) + cell_h)
+        set xrange [0.5:category_count[c] + 0.5]
+        set yrange [lowest[r] - room:highest[r] + room]
+        set xtics ("" -1) nomirror scale 0.5 font ",9"
+        if (p == panels) { set xlabel column_name[c] offset 0,0.5 } else { unset xlabel }
+        do for [k=1:category_count[c]] { set xtics add ((p == panels ? category[category_first[c] + k] : "") k) }
+        if (c == 1) {
+            set ylabel (p == 1 ? "validation loss, nats" : "change, %") offset 0.3,0
+            set format y "%g"
+        } else { unset ylabel; set format y "" }
+        if (p == 2) { set arrow 1 from graph 0, first 0 to graph 1, first 0 nohead lt 1 lw 1 back } else { unset arrow 1 }
+        b = p == 1 ? 2 : rows + 1
+        plot for [s in drawn(c, b)] $lines index set_of(c, 2, at(s)) using 1:3:4 with filledcurves fc rgb "#000000" \
+                 fs transparent solid 0.10 noborder notitle, \
+             for [s in drawn(c, b)] $lines index set_of(c, 2, at(s)) using 1:2 with lines lt 1 notitle, \
+             for [s in drawn(c, r)] $values index set_of(c, r, at(s)) using 1:2 with points lc rgb colour(at(s)) pt 6 ps 0.6 \
+                 notitle, \
+             for [s in drawn(c, r)] $lines index set_of(c, r, at(s)) using 1:2 with linespoints lt style(at(s)) ps 0.8 notitle
+        print say_axes(c, r)
+    }
 }
 unset multiplot

@@ -9,6 +9,11 @@ gate_series = 0
 do for [s=1:series] { if (series_name[s] eq "gate") { gate_series = s } }
 
 set multiplot
+eval(before_key)
+plot NaN notitle, for [s=1:series] keyentry with linespoints lt style(s) ps 0.6 \
+         title (s == gate_series ? "" : series_name[s]), \
+     keyentry with boxes fc rgb "#efefef" fs solid title (gate_series ? "gate" : "")
+eval(after_key)
 do for [c=1:columns] {
     do for [p=1:panels] {
         r = panel_row[p]
@@ -28,21 +33,15 @@ do for [c=1:columns] {
         if (columns > 1 && p == 1) {
             set label 3 column_name[c] at graph 0.5, graph 1.04 center font ",10"
         } else { unset label 3 }
-        if (c == 1 && p == 1) {
-            set key at screen 0.5, screen pixel_y(27) center top horizontal maxrows 2 samplen 2.6 spacing 1.1 width 1 font ",10"
-        } else { unset key }
         plot $lines index set_of(c, 2, gate_series ? gate_series : 1) using 1:(rows >= 2 && gate_series ? $2 : NaN) \
                  axes x1y2 with filledcurves y2=0 fc rgb "#efefef" notitle, \
              for [s in drawn(c, r)] $lines index set_of(c, r, at(s)) using 1:3:4 with filledcurves \
                  fc rgb colour(at(s)) fs transparent solid 0.17 noborder notitle, \
              for [s in drawn(c, r)] $lines index set_of(c, r, at(s)) using 1:2 with linespoints lt style(at(s)) \
-                 pi -(1 + points[set_of(c, r, at(s)) + 1] / 7) ps 0.6 title series_name[at(s)], \
+                 pi -(1 + points[set_of(c, r, at(s)) + 1] / 7) ps 0.6 notitle, \
              for [s in drawn(c, o ? o : rows + 1)] $lines index set_of(c, o ? o : 1, at(s)) using 1:2 with lines \
-                 lc rgb colour(at(s)) lw 0.9 dt (1,2) notitle, \
-             keyentry with boxes fc rgb "#efefef" fs solid title (gate_series ? "gate" : "")
+                 lc rgb colour(at(s)) lw 0.9 dt (1,2) notitle
         print say_axes(c, r)
-        unset label 1
-        unset label 2
     }
 }
 unset multiplot
