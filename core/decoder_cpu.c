@@ -66,7 +66,7 @@ static const float *normed(struct cpu_decoder *d, int i, int thread)
         d->gemv->norm(y + n * (size_t)d->Cp, d->h + n * (size_t)d->Cp, norm->scaled, norm->plain, norm->shift,
                       cfg->norm == NORM_LAYER, (float)cfg->norm_eps, d->C);
     if (!own)
-        team_barrier(d->team);
+        team_barrier(d->team, thread);
     return y;
 }
 
@@ -91,11 +91,12 @@ static void share_blocks(const struct cpu_decoder *d, const struct packed *p, in
 
 /* ------------------------------------------------------------------------------------------- attention */
 
-static void rotate(float *x, const float *angles, int D)
+/* angles: D/2 cosines, then D/2 sines. */
+static void rotate(float *restrict x, const float *restrict angles, int D)
 {
     const int half = D / 2;
     for (int i = 0; i < half; i++) {
-        float u = x[i], v = x[half + i], c = angles[2 * i], s = angles[2 * i + 1];
+        float u = x[i], v = x[half + i], c = angles[i], s = angles[half + i];
         x[i] = u * c - v * s;
         x[half + i] = v * c + u * s;
     }
@@ -152,7 +153,7 @@ static void attention(struct cpu_decoder *d, int layer, const float *x, int thre
     int first, last;
     share_blocks(d, &d->qkv[layer], 1, thread, &first, &last);
     project(d, &d->qkv[layer], x, d->Cp, d->q, d->Qp, false, first, last);
-    team_barrier(d->team);
+    team_barrier(d->team, thread);
     parallel_share((size_t)sequences * (size_t)d->H, 1, thread, threads, &begin, &end);
     for (size_t i = begin; i < end; i++)
         attend_sequence(d, layer, (int)i / d->H, (int)i % d->H, thread);
@@ -179,18 +180,18 @@ static void layer_pass(struct cpu_decoder *d, int l, int thread)
 {
     int begin, end;
     attention(d, l, normed(d, 2 * l, thread), thread);
-    team_barrier(d->team);
+    team_barrier(d->team, thread);
     share_blocks(d, &d->out[l], 1, thread, &begin, &end);
     project(d, &d->out[l], d->att, d->Cp, d->h, d->Cp, true, begin, end);
-    team_barrier(d->team);
+    team_barrier(d->team, thread);
     const float *x = normed(d, 2 * l + 1, thread);
     share_blocks(d, &d->in[l], d->base.m->cfg.mlp == MLP_SWIGLU ? 2 : 1, thread, &begin, &end);
     project(d, &d->in[l], x, d->Cp, d->pre, d->Pp, false, begin, end);
     activate(d, begin, end);
-    team_barrier(d->team);
+    team_barrier(d->team, thread);
     share_blocks(d, &d->mlp_out[l], 1, thread, &begin, &end);
     project(d, &d->mlp_out[l], d->act, d->Ap, d->h, d->Cp, true, begin, end);
-    team_barrier(d->team);
+    team_barrier(d->team, thread);
 }
 
 static void pass_body(void *arg, int thread)

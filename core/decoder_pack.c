@@ -137,8 +137,8 @@ static void fill_rope(struct cpu_decoder *d)
     for (int t = 0; d->rope && t < d->S; t++)
         for (int i = 0; i < half; i++) {
             double angle = t * pow((double)(float)d->base.m->cfg.rope_theta, -(double)i / half);
-            d->rope[((size_t)t * half + i) * 2] = (float)cos(angle);
-            d->rope[((size_t)t * half + i) * 2 + 1] = (float)sin(angle);
+            d->rope[(size_t)t * d->D + i] = (float)cos(angle);
+            d->rope[(size_t)t * d->D + half + i] = (float)sin(angle);
         }
 }
 

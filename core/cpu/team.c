@@ -6,14 +6,16 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "core/memory.h"
 #include "core/parallel.h"
 
-enum { LINE = 64, SPINS = 4000, YIELDS = 200 };
+enum { LINE = 64, EAGER = 100, SPINS = 4000, YIELDS = 200 };
 
+/* Each on lines of its own: one thread writes what others spin on. */
 struct member {
-    struct team *team;
+    _Alignas(LINE) atomic_uint passed; /* barriers it has come to */
+    _Alignas(LINE) struct team *team;
     int index;
     pthread_t handle;
 };
@@ -24,11 +26,8 @@ struct team {
     void (*body)(void *arg, int thread);
     void *arg;
     bool stop;
-    /* Each counter on a line of its own: they are written by one thread while another spins on its neighbour. */
     _Alignas(LINE) atomic_uint runs;     /* goes up by one a run; members wait for it */
     _Alignas(LINE) atomic_uint sleepers; /* members in the condition below */
-    _Alignas(LINE) atomic_uint arrived;  /* at the barrier */
-    _Alignas(LINE) atomic_uint passed;   /* barriers */
     pthread_mutex_t lock;
     pthread_cond_t wake;
 };
@@ -48,7 +47,8 @@ static bool wait_change(const struct team *t, atomic_uint *value, unsigned old)
     for (int i = 0; i < t->spins; i++) {
         if (atomic_load_explicit(value, memory_order_acquire) != old)
             return true;
-        relax();
+        if (i > EAGER)
+            relax();
     }
     for (int i = 0; i < YIELDS; i++) {
         if (atomic_load_explicit(value, memory_order_acquire) != old)
@@ -58,18 +58,15 @@ static bool wait_change(const struct team *t, atomic_uint *value, unsigned old)
     return false;
 }
 
-void team_barrier(struct team *t)
+/* Everyone raises a counter of its own and looks at all the others': a line changes hands once, which is the least a
+ * barrier can cost among few threads. Nobody is more than one barrier ahead, so "not mine yet" is all there is to see. */
+void team_barrier(struct team *t, int thread)
 {
-    unsigned before = atomic_load_explicit(&t->passed, memory_order_acquire);
-    if (t->threads == 1)
-        return;
-    if (atomic_fetch_add_explicit(&t->arrived, 1, memory_order_acq_rel) + 1 == (unsigned)t->threads) {
-        atomic_store_explicit(&t->arrived, 0, memory_order_relaxed);
-        atomic_store_explicit(&t->passed, before + 1, memory_order_release);
-        return;
-    }
-    while (!wait_change(t, &t->passed, before)) /* the others are at work: nobody sleeps within a run */
-        ;
+    unsigned mine = atomic_load_explicit(&t->members[thread].passed, memory_order_relaxed) + 1;
+    atomic_store_explicit(&t->members[thread].passed, mine, memory_order_release);
+    for (int i = 0; i < t->threads; i++)
+        while (i != thread && !wait_change(t, &t->members[i].passed, mine - 1)) /* nobody sleeps within a run */
+            ;
 }
 
 /* The count of sleepers is raised under the lock before the last look, so that a waker either sees it or is seen. */
@@ -94,7 +91,7 @@ static void *member_main(void *arg)
         if (t->stop)
             return NULL;
         t->body(t->arg, m->index);
-        team_barrier(t);
+        team_barrier(t, m->index);
     }
 }
 
@@ -115,7 +112,7 @@ void team_run(struct team *t, void (*body)(void *arg, int thread), void *arg)
     if (t->threads > 1)
         begin_run(t);
     body(arg, 0);
-    team_barrier(t);
+    team_barrier(t, 0);
 }
 
 int team_create(struct team **out, int threads, struct error *err)
@@ -125,11 +122,17 @@ int team_create(struct team **out, int threads, struct error *err)
     if (!t)
         return error_set(err, STATUS_FAILED, "out of memory");
     *t = (struct team){.threads = threads, .spins = threads > parallel_processors() ? 0 : SPINS};
-    t->members = memory_alloc((size_t)threads, sizeof *t->members);
+    t->members = aligned_alloc(LINE, (size_t)threads * sizeof *t->members);
+    if (!t->members) {
+        free(t);
+        return error_set(err, STATUS_FAILED, "out of memory");
+    }
+    memset(t->members, 0, (size_t)threads * sizeof *t->members);
     pthread_mutex_init(&t->lock, NULL);
     pthread_cond_init(&t->wake, NULL);
     for (int i = 1; i < threads; i++) {
-        t->members[i] = (struct member){.team = t, .index = i};
+        t->members[i].team = t;
+        t->members[i].index = i;
         int code = pthread_create(&t->members[i].handle, NULL, member_main, &t->members[i]);
         if (code) {
             team_destroy(t);

@@ -1,0 +1,447 @@
+/* Decoding: kernels against plain sums, the decoders against the whole forward, caches, batches and threads. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/cpu/gemv.h"
+#include "core/cpu/team.h"
+#include "core/decoder.h"
+#include "core/fold.h"
+#include "core/generate.h"
+#include "core/memory.h"
+#include "core/rng.h"
+#include "core/sampler.h"
+#include "core/schedule.h"
+#include "core/transformer.h"
+#include "tests/support/data.h"
+#include "tests/support/tiny_model.h"
+
+static float *aligned(size_t count)
+{
+    float *x = aligned_alloc(64, (count * sizeof *x + 63) / 64 * 64);
+    assert_non_null(x);
+    memset(x, 0, (count * sizeof *x + 63) / 64 * 64);
+    return x;
+}
+
+static void fill(float *x, size_t count, uint64_t second)
+{
+    rng_normal_fill(&(struct rng_stream){.seed = 1, .use = RNG_TEST, .second = second}, x, count, 1);
+}
+
+static int padded(int n)
+{
+    return (n + 15) / 16 * 16;
+}
+
+static float bf16_value(float x)
+{
+    uint32_t bits = (uint32_t)gemv_bf16(x) << 16;
+    float out;
+    memcpy(&out, &bits, sizeof out);
+    return out;
+}
+
+/* ------------------------------------------------------------------------------------------- kernels */
+
+static void check_product(const struct gemv_kernels *k, int O, int I, int N, bool bf16, bool add)
+{
+    const int rows = padded(O), stride = padded(I + 1);
+    float *w = aligned((size_t)O * I), *x = aligned((size_t)N * stride), *bias = aligned((size_t)rows);
+    float *y = aligned((size_t)N * rows), *packed = aligned((size_t)rows * (size_t)(I + 1));
+    fill(w, (size_t)O * I, 1);
+    fill(bias, (size_t)O, 2);
+    for (int n = 0; n < N; n++)
+        fill(x + n * stride, (size_t)I, 10 + (uint64_t)n);
+    fill(y, (size_t)N * rows, 3);
+    double before = (double)y[(size_t)(N - 1) * rows + O - 1];
+    if (bf16)
+        gemv_pack_bf16((uint32_t *)(void *)packed, w, rows, O, I, NULL);
+    else
+        gemv_pack_fp32(packed, w, rows, O, I, NULL);
+    const struct gemv a = {.weights = packed, .bias = bias, .x = x, .y = y, .x_stride = (size_t)stride, .y_stride = (size_t)rows,
+                           .I = I, .N = N, .add = add};
+    (bf16 ? k->bf16 : k->fp32)(&a, 0, rows / 16);
+    for (int n = 0; n < N; n++)
+        for (int o = 0; o < O; o++) {
+            double want = (double)bias[o], size = fabs(want);
+            for (int i = 0; i < I; i++) {
+                double one = (double)(bf16 ? bf16_value(w[o * I + i]) : w[o * I + i]) * (double)x[n * stride + i];
+                want += one;
+                size += fabs(one);
+            }
+            if (add && (n != N - 1 || o != O - 1))
+                continue; /* the old value of the last one is known */
+            want += add ? before : 0;
+            if (!(fabs((double)y[(size_t)n * rows + o] - want) <= 1e-6 * (size + fabs(before))))
+                fail_msg("%s O=%d I=%d N=%d bf16=%d add=%d: [%d,%d] is %g, want %g", k->name, O, I, N, bf16, add, n, o,
+                         (double)y[(size_t)n * rows + o], want);
+        }
+    float *all[] = {w, x, bias, y, packed};
+    for (size_t i = 0; i < 5; i++)
+        free(all[i]);
+}
+
+static void test_products_at_every_level(void **state)
+{
+    (void)state;
+    static const int shapes[][3] = {{1, 1, 1}, {16, 4, 1}, {17, 5, 2}, {48, 64, 3}, {33, 31, 7}, {16, 130, 8}, {100, 7, 19}};
+    int levels = 0;
+    for (int l = 0; l < GEMV_LEVELS; l++) {
+        const struct gemv_kernels *k = gemv_level(l);
+        levels += k != NULL;
+        for (size_t s = 0; k && s < sizeof shapes / sizeof shapes[0]; s++)
+            for (int bits = 0; bits < 4; bits++)
+                check_product(k, shapes[s][0], shapes[s][1], shapes[s][2], bits & 1, bits & 2);
+    }
+    assert_true(levels >= 1);
+}
+
+static void test_attention_at_every_level(void **state)
+{
+    (void)state;
+    static const int shapes[][2] = {{1, 16}, {5, 8}, {16, 32}, {33, 7}, {100, 64}, {47, 40}};
+    for (int l = 0; l < GEMV_LEVELS; l++)
+        for (size_t s = 0; gemv_level(l) && s < sizeof shapes / sizeof shapes[0]; s++) {
+            const int count = shapes[s][0], D = shapes[s][1], P = padded(D), S = padded(count);
+            float *q = aligned((size_t)P), *k = aligned((size_t)count * D), *keys = aligned((size_t)S * D);
+            float *values = aligned((size_t)S * P), *scores = aligned((size_t)S), *out = aligned((size_t)P);
+            fill(q, (size_t)D, 1);
+            fill(k, (size_t)count * D, 2);
+            for (int u = 0; u < count; u++) {
+                fill(values + u * P, (size_t)D, 100 + (uint64_t)u);
+                for (int d = 0; d < D; d++)
+                    keys[(u / 16 * D + d) * 16 + u % 16] = 3 * k[u * D + d] - 8; /* scores far below those of empty places */
+            }
+            gemv_level(l)->attend(&(struct gemv_attend){.q = q, .keys = keys, .values = values, .scores = scores, .out = out,
+                                                        .factor = 0.25f, .count = count, .D = D});
+            double *p = memory_alloc((size_t)count, sizeof *p), most = -INFINITY, sum = 0;
+            for (int u = 0; u < count; u++) {
+                for (int d = 0; d < D; d++)
+                    p[u] += 0.25 * (double)q[d] * (double)(3 * k[u * D + d] - 8);
+                most = fmax(most, p[u]);
+            }
+            for (int u = 0; u < count; u++)
+                sum += p[u] = exp(p[u] - most);
+            for (int d = 0; d < D; d++) {
+                double want = 0;
+                for (int u = 0; u < count; u++)
+                    want += p[u] / sum * (double)values[u * P + d];
+                assert_true(fabs((double)out[d] - want) < 2e-5);
+            }
+            float *all[] = {q, k, keys, values, scores, out};
+            for (size_t i = 0; i < 6; i++)
+                free(all[i]);
+            free(p);
+        }
+}
+
+static void test_bf16_rounds_to_even(void **state)
+{
+    (void)state;
+    assert_int_equal(gemv_bf16(1.0f), 0x3f80);
+    assert_int_equal(gemv_bf16(1.00390625f), 0x3f80); /* half way: to the even one */
+    assert_int_equal(gemv_bf16(1.01171875f), 0x3f82);
+    assert_int_equal(gemv_bf16(1.00390637f), 0x3f81);
+    assert_int_equal(gemv_bf16(-2.5f), 0xc020);
+    assert_int_equal(gemv_bf16(INFINITY), 0x7f80);
+    assert_int_equal(gemv_bf16(3.4028234e38f), 0x7f80); /* rounds past the largest */
+    assert_true(isnan((double)bf16_value(NAN)));
+}
+
+/* ------------------------------------------------------------------------------------------- the team */
+
+struct counting {
+    struct team *team;
+    atomic_int here;
+    int phases[8]; /* written by thread t only */
+    int wrong;
+};
+
+static void count_phases(void *arg, int thread)
+{
+    struct counting *c = arg;
+    for (int i = 0; i < 200; i++) {
+        atomic_fetch_add(&c->here, 1);
+        team_barrier(c->team, thread);
+        if (atomic_load(&c->here) != team_threads(c->team) * (i + 1) && thread == 0)
+            c->wrong++;
+        c->phases[thread]++;
+        team_barrier(c->team, thread);
+    }
+}
+
+static void test_team_keeps_step(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 5; threads += 2) {
+        struct counting c = {.wrong = 0};
+        struct error err = {0};
+        assert_int_equal(team_create(&c.team, threads, &err), STATUS_OK);
+        for (int run = 0; run < 3; run++) {
+            atomic_store(&c.here, 0);
+            team_run(c.team, count_phases, &c);
+        }
+        for (int t = 0; t < threads; t++)
+            assert_int_equal(c.phases[t], 600);
+        assert_int_equal(c.wrong, 0);
+        team_destroy(c.team);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------- decoders */
+
+enum { T = 20 };
+
+/* Logits [T,V] of a window by the whole forward over the reference ops. */
+static float *window_logits(const struct model *m, const int32_t *tokens, double gate)
+{
+    struct activations a;
+    struct error err = {0};
+    const size_t V = (size_t)m->cfg.vocab;
+    int32_t none[T];
+    memset(none, 0xff, sizeof none);
+    assert_int_equal(activations_create(&a, m, 1, T, false, &err), STATUS_OK);
+    float *logits = memory_alloc(T * V, sizeof *logits);
+    model_set_scalars((struct model *)m, &(struct step_scalars){.gate = (float)gate});
+    memcpy(a.tokens, tokens, T * sizeof *tokens);
+    memcpy(a.targets, none, sizeof none);
+    transformer_pass(m, &a, &(struct pass){.phase = schedule_phase(gate), .grad_scale = 1, .logits = logits});
+    activations_destroy(&a, m);
+    const float *bias = model_row(m, m->params, m->table.head_bias);
+    for (size_t i = 0; bias && i < T * V; i++)
+        logits[i] += bias[i % V];
+    return logits;
+}
+
+static void some_ids(const struct config *cfg, int32_t *ids, int count, uint64_t seed)
+{
+    for (int i = 0; i < count; i++)
+        ids[i] = (int32_t)data_random(&seed, (uint32_t)cfg->vocab);
+}
+
+/* Feed `prompt` tokens, then step through the rest, comparing every row of logits. */
+static void compare_decoder(const struct model *m, const struct decoder_options *o, const int32_t *ids, const float *want,
+                            int prompt, double bound, const char *name)
+{
+    struct decoder *d;
+    struct error err = {0};
+    char text[96];
+    if (decoder_create(&d, m, o, &err))
+        fail_msg("%s: %s", name, err.text);
+    const int last = o->batch - 1;
+    assert_int_equal(decoder_feed(d, last, ids, prompt, &err), STATUS_OK);
+    for (int b = 0; b < last; b++) /* the others hold other text: sequences must not mix */
+        assert_int_equal(decoder_feed(d, b, ids + b % 3 + 1, prompt - 1 - b % 2, &err), STATUS_OK);
+    for (int t = prompt; t < T - 1; t++) {
+        int32_t *next = memory_alloc((size_t)o->batch, sizeof *next);
+        for (int b = 0; b < o->batch; b++)
+            next[b] = ids[t];
+        assert_int_equal(decoder_step(d, next, o->batch, &err), STATUS_OK);
+        assert_int_equal(decoder_position(d, last), t + 1);
+        double error = tiny_model_difference(decoder_logits(d, last), want + (size_t)t * (size_t)m->cfg.vocab, (size_t)m->cfg.vocab);
+        if (!(error < bound))
+            fail_msg("%s, %s, batch %d: logits at %d differ by %g", name, decoder_describe(d, text, sizeof text), o->batch, t, error);
+        free(next);
+    }
+    decoder_destroy(d);
+}
+
+static void compare_all(const struct model *m, double gate, const char *name)
+{
+    int32_t ids[T];
+    some_ids(&m->cfg, ids, T, 5);
+    float *want = window_logits(m, ids, gate);
+    for (int threads = 1; threads <= 3; threads++)
+        for (int batch = 1; batch <= 9; batch += 4) {
+            struct decoder_options o = {.batch = batch, .threads = threads, .gate = gate, .kind = DECODER_CPU};
+            compare_decoder(m, &o, ids, want, 1 + 5 * (batch > 1), 5e-6, name);
+            o.weights = WEIGHTS_BF16;
+            compare_decoder(m, &o, ids, want, 6, 3e-2, name);
+        }
+    compare_decoder(m, &(struct decoder_options){.batch = 3, .gate = gate, .kind = DECODER_OPS}, ids, want, 6, 5e-6, name);
+    free(want);
+}
+
+static void test_decoders_equal_the_forward(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < TINY_MODEL_KINDS; kind++) {
+        const char *pairs[12] = {"taper.sites=all"};
+        int n = 1;
+        for (const char *const *p = tiny_model_pairs[kind]; *p; p++)
+            pairs[n++] = *p;
+        struct config cfg = tiny_model_config(pairs);
+        struct tiny_model t;
+        struct model folded;
+        struct error err = {0};
+        tiny_model_open(&t, &cfg, ops_reference(), 21);
+        compare_all(&t.m, 1, tiny_model_names[kind]);
+        compare_all(&t.m, 0.4, tiny_model_names[kind]);
+        assert_int_equal(fold_model(&t.m, &folded, &err), STATUS_OK);
+        compare_all(&folded, 0, tiny_model_names[kind]);
+        model_destroy(&folded);
+        tiny_model_close(&t);
+    }
+}
+
+/* One decoder at gate 0, left out and normed in turn gives what three decoders give. */
+static void test_norms_change_in_place(void **state)
+{
+    (void)state;
+    struct config cfg = tiny_model_config((const char *const[]){"taper.sites=internal", NULL});
+    struct tiny_model t;
+    struct decoder *one, *other;
+    struct error err = {0};
+    int32_t ids[T];
+    tiny_model_open(&t, &cfg, ops_cpu(), 2);
+    some_ids(&cfg, ids, T, 8);
+    for (int kind = DECODER_CPU; kind <= DECODER_OPS; kind++) {
+        struct decoder_options o = {.batch = 1, .threads = 2, .gate = 1, .kind = (enum decoder_kind)kind};
+        assert_int_equal(decoder_create(&one, &t.m, &o, &err), STATUS_OK);
+        for (int v = 0; v < 3; v++) {
+            o.gate = v == 0 ? 1 : 0;
+            assert_int_equal(decoder_create(&other, &t.m, &o, &err), STATUS_OK);
+            decoder_set_norms(one, o.gate, v == 2);
+            decoder_set_norms(other, o.gate, v == 2);
+            decoder_rewind(one, 0, 0);
+            assert_int_equal(decoder_feed(one, 0, ids, 9, &err), STATUS_OK);
+            assert_int_equal(decoder_feed(other, 0, ids, 9, &err), STATUS_OK);
+            assert_int_equal(decoder_step(one, ids + 9, 1, &err), STATUS_OK);
+            assert_int_equal(decoder_step(other, ids + 9, 1, &err), STATUS_OK);
+            assert_memory_equal(decoder_logits(one, 0), decoder_logits(other, 0), (size_t)cfg.vocab * sizeof(float));
+            decoder_destroy(other);
+        }
+        decoder_destroy(one);
+    }
+    tiny_model_close(&t);
+}
+
+static void test_decoder_refuses(void **state)
+{
+    (void)state;
+    struct config cfg = tiny_model_config(NULL);
+    struct tiny_model t;
+    struct decoder *d;
+    struct error err = {0};
+    int32_t ids[T + 1];
+    tiny_model_open(&t, &cfg, ops_cpu(), 2);
+    some_ids(&cfg, ids, T + 1, 8);
+    assert_int_equal(decoder_create(&d, &t.m, &(struct decoder_options){.batch = 1, .context = 21}, &err), STATUS_BAD_INPUT);
+    assert_int_equal(decoder_create(&d, &t.m, &(struct decoder_options){.batch = 0}, &err), STATUS_BAD_INPUT);
+    assert_int_equal(decoder_create(&d, &t.m, &(struct decoder_options){.batch = 1, .weights = WEIGHTS_BF16,
+                                                                        .kind = DECODER_OPS}, &err), STATUS_BAD_INPUT);
+    assert_int_equal(decoder_create(&d, &t.m, &(struct decoder_options){.batch = 1, .threads = 1, .gate = 1}, &err), STATUS_OK);
+    assert_int_equal(decoder_feed(d, 0, ids, T + 1, &err), STATUS_BAD_INPUT);
+    assert_int_equal(decoder_feed(d, 0, ids, T, &err), STATUS_OK);
+    assert_int_equal(decoder_step(d, ids, 1, &err), STATUS_BAD_INPUT);
+    assert_int_equal(decoder_feed(d, 1, ids, 1, &err), STATUS_BAD_INPUT);
+    decoder_destroy(d);
+    tiny_model_close(&t);
+}
+
+/* ------------------------------------------------------------------------------------------- generation */
+
+static int gather(void *arg, const unsigned char *bytes, size_t length, struct error *err)
+{
+    char *text = arg;
+    size_t used = strlen(text);
+    (void)err;
+    for (size_t i = 0; i < length && used < 1999; i++)
+        text[used++] = bytes[i] ? (char)bytes[i] : '?';
+    text[used] = '\0';
+    return STATUS_OK;
+}
+
+/* With and without the cache the text is the same, also past the context; and a seed draws the same again. */
+static void test_cache_changes_nothing(void **state)
+{
+    (void)state;
+    struct tokenizer *tokenizer = tokenizer_create(NULL, 0);
+    for (int kind = 0; kind < 4; kind++) {
+        const char *pairs[12] = {"taper.sites=all", "model.vocab=257"};
+        int n = 2;
+        for (const char *const *p = tiny_model_pairs[kind]; *p; p++)
+            pairs[n++] = *p;
+        struct config cfg = tiny_model_config(pairs);
+        struct tiny_model t;
+        struct error err = {0};
+        char texts[4][2000] = {"", "", "", ""};
+        struct generate_result result;
+        tiny_model_open(&t, &cfg, ops_cpu(), 33);
+        for (int i = 0; i < 4; i++) {
+            const struct generate_options o = {.prompt = "Once", .tokens = 70, .temperature = i < 2 ? 0 : 0.9, .top_p = 0.9,
+                                               .top_k = 50, .seed = 4, .threads = 2, .no_cache = i % 2, .sink = gather, .arg = texts[i]};
+            if (generate(&t.m, tokenizer, 0, &o, &result, &err))
+                fail_msg("%s", err.text);
+        }
+        assert_string_equal(texts[0], texts[1]);
+        assert_string_equal(texts[2], texts[3]);
+        assert_string_not_equal(texts[0], texts[2]);
+        assert_true(result.prompt == 4 && result.drawn > 0);
+        tiny_model_close(&t);
+    }
+    tokenizer_destroy(tokenizer);
+}
+
+static void test_windows_slide_in_jumps(void **state)
+{
+    (void)state;
+    assert_int_equal(generate_window_start(1, 8), 0);
+    assert_int_equal(generate_window_start(8, 8), 0);
+    assert_int_equal(generate_window_start(9, 8), 4);
+    assert_int_equal(generate_window_start(12, 8), 4);
+    assert_int_equal(generate_window_start(13, 8), 8);
+    assert_int_equal(generate_window_start(3, 1), 2);
+}
+
+/* The sampler draws what the reference op draws. */
+static void test_sampler_equals_the_op(void **state)
+{
+    (void)state;
+    enum { V = 397, ROWS = 40 };
+    static const struct sampler_options options[] = {
+        {0, 1, 0, 1}, {1, 1, 0, 2}, {0.7, 0.9, 0, 3}, {1.5, 1, 20, 4}, {0.9, 0.5, 10, 5}, {3, 0.999, 300, 6}, {0.01, 0.3, 0, 7},
+        {1, 0, 0, 8}};
+    float *logits = memory_alloc((size_t)ROWS * V, sizeof *logits);
+    fill(logits, (size_t)ROWS * V, 77);
+    for (int i = 0; i < ROWS * V; i++)
+        logits[i] *= 3;
+    logits[5] = NAN;
+    logits[V + 7] = logits[V + 300] = 50; /* equals: the lower one */
+    for (size_t o = 0; o < sizeof options / sizeof options[0]; o++) {
+        int32_t want[ROWS];
+        ops_reference()->sample(NULL, &(struct sample_tokens){.logits = logits, .tokens = want, .temperature = (float)options[o].temperature,
+                                                              .top_p = (float)options[o].top_p, .top_k = options[o].top_k,
+                                                              .seed = options[o].seed, .position = 9, .B = ROWS, .V = V});
+        struct sampler *s = sampler_create(&options[o], V);
+        for (int r = 0; r < ROWS; r++)
+            assert_int_equal(sampler_draw(s, logits + (size_t)r * V, 9, (uint64_t)r), want[r]);
+        sampler_destroy(s);
+    }
+    free(logits);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_products_at_every_level),
+        cmocka_unit_test(test_attention_at_every_level),
+        cmocka_unit_test(test_bf16_rounds_to_even),
+        cmocka_unit_test(test_team_keeps_step),
+        cmocka_unit_test(test_decoders_equal_the_forward),
+        cmocka_unit_test(test_norms_change_in_place),
+        cmocka_unit_test(test_decoder_refuses),
+        cmocka_unit_test(test_cache_changes_nothing),
+        cmocka_unit_test(test_windows_slide_in_jumps),
+        cmocka_unit_test(test_sampler_equals_the_op),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
