@@ -89,6 +89,38 @@ $(BUILD)/tests/fuzz_%: $(BUILD)/tests/fuzz_%.o $(BUILD)/libharness.a $(BUILD)/li
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_O) $(BUILD)/libharness.a $(BUILD)/libcore.a
 	$(CC) $(CFLAGS) -rdynamic -o $@ $^ $(LDLIBS) -lcmocka
 
+# ---- the CUDA backend. gpu/*.c and gpu/*.cu are also built for the CPU, over a simulated device, by the tests.
+CXX := $(if $(filter clang,$(CC:clang%=clang)),clang++-14,g++)
+HAVE_CXX := $(shell command -v $(CXX))
+CXXFLAGS := -std=c++17 -g $(OPT) -Wall -Wextra -Wshadow -fno-strict-aliasing -MMD -MP
+GPU_SIM_O := $(patsubst %.c,$(BUILD)/sim/%.o,$(filter-out %_cuda.c,$(wildcard gpu/*.c)) tests/gpu/interpret.c) \
+	$(patsubst %,$(BUILD)/sim/%.o,$(wildcard gpu/*.cu tests/gpu/*.cpp))
+GPU_TESTS := $(wildcard tests/test_gpu_*.c)
+GPU_TEST_BINS := $(GPU_TESTS:tests/%.c=$(BUILD)/tests/%)
+# Fibers and the thread sanitizer do not mix, and the dialect needs a C++ compiler: these tests then say so and skip.
+GPU_SKIP := $(if $(filter tsan,$(FLAVOUR)),the thread sanitizer does not know fibers,$(if $(HAVE_CXX),,no C++ compiler))
+ifneq ($(GPU_SKIP),)
+GPU_SIM_O :=
+$(GPU_TEST_BINS:=.o): CPPFLAGS += -DGPU_SKIP='"$(GPU_SKIP)"'
+endif
+
+$(BUILD)/sim/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+$(BUILD)/sim/%.cu.o: %.cu
+	@mkdir -p $(@D)
+	$(CXX) $(CPPFLAGS) $(CXXFLAGS) -x c++ -c -o $@ $<
+
+$(BUILD)/sim/%.cpp.o: %.cpp
+	@mkdir -p $(@D)
+	$(CXX) $(CPPFLAGS) $(CXXFLAGS) -c -o $@ $<
+
+$(GPU_TEST_BINS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(GPU_SIM_O) $(SUPPORT_O) $(BUILD)/libharness.a $(BUILD)/libcore.a
+	$(CC) $(CFLAGS) -rdynamic -o $@ $^ $(LDLIBS) -lcmocka $(if $(GPU_SIM_O),-lstdc++)
+
+-include $(GPU_SIM_O:.o=.d)
+
 tests: $(BUILD)/taper $(TEST_BINS)
 
 test: all tests ## build and run every test (T=name runs the matching ones)
