@@ -36,7 +36,7 @@ static __device__ __forceinline__ float write_row(const struct norm_forward &a, 
     float c = site.phase == PHASE_NORMED ? 0.0f : site.c[0];
     for (int i = lane * W; i < a.C; i += WARP * W) {
         pack<W> x = load<W>(h, i), out;
-        pack<W> gamma = load_or<W>(site.phase == PHASE_FOLDED ? 0 : site.gamma, i, 0);
+        pack<W> gamma = load_or<W>(site.phase == PHASE_FOLDED && !a.calibration ? 0 : site.gamma, i, 0);
         pack<W> beta = load_or<W>(site.phase == PHASE_FOLDED ? 0 : site.beta, i, 0);
         pack<W> gamma_tilde = load_or<W>(site.phase == PHASE_NORMED ? 0 : site.gamma_tilde, i, 0);
         pack<W> beta_tilde = load_or<W>(site.phase == PHASE_NORMED ? 0 : site.beta_tilde, i, 0);
