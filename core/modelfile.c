@@ -1,12 +1,12 @@
 #include "core/modelfile.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "core/checkpoint.h"
+#include "core/faults.h"
 #include "core/memory.h"
 #include "core/version.h"
 
@@ -19,54 +19,18 @@ const char *modelfile_sites_name(enum taper_sites sites)
 
 /* ------------------------------------------------------------------------------------------- checking */
 
-/* Faults gathered into one error, a line each; when there is no more room the rest is counted. */
-struct faults {
-    struct error *err;
-    int count, hidden;
-};
-
-static void fault(struct faults *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void fault(struct faults *f, const char *format, ...)
-{
-    enum { ROOM_FOR_COUNT = 40 };
-    char line[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    f->count++;
-    if (!f->err)
-        return;
-    f->err->status = STATUS_BAD_INPUT;
-    size_t used = f->count == 1 ? 0 : strlen(f->err->text), room = sizeof f->err->text - ROOM_FOR_COUNT;
-    if (f->hidden || used + strlen(line) + 2 > room)
-        f->hidden++;
-    else
-        snprintf(f->err->text + used, room - used, "%s%s", used ? "\n" : "", line);
-}
-
-static int faults_end(struct faults *f)
-{
-    if (f->err && f->hidden) {
-        size_t used = strlen(f->err->text);
-        snprintf(f->err->text + used, sizeof f->err->text - used, "\n... and %d more", f->hidden);
-    }
-    return f->count ? STATUS_BAD_INPUT : STATUS_OK;
-}
-
 static void check_shape(const struct modelfile *m, struct faults *f, const char *name, int rank, const int64_t *shape)
 {
     char wanted[64], found[128];
     const struct tensor *t = tensorfile_find(&m->file, name);
     tensor_shape_text(rank, shape, wanted, sizeof wanted);
     if (!t)
-        fault(f, "%s: tensor %s: missing, want shape %s", m->file.path, name, wanted);
+        faults_add(f, "%s: tensor %s: missing, want shape %s", m->file.path, name, wanted);
     else if (t->rank != rank || memcmp(t->shape, shape, (size_t)rank * sizeof *shape) != 0)
-        fault(f, "%s: tensor %s: want shape %s, got %s", m->file.path, name, wanted,
+        faults_add(f, "%s: tensor %s: want shape %s, got %s", m->file.path, name, wanted,
               tensor_shape_text(t->rank, t->shape, found, sizeof found));
     else if (t->type == TENSOR_I64 || t->type == TENSOR_I32 || t->type == TENSOR_U8)
-        fault(f, "%s: tensor %s: want floating-point numbers, got %s", m->file.path, name, tensor_type_name(t->type));
+        faults_add(f, "%s: tensor %s: want floating-point numbers, got %s", m->file.path, name, tensor_type_name(t->type));
 }
 
 static bool is_site_scalar(const struct param_table *table, const char *name)
@@ -106,7 +70,7 @@ static int check_tensors(struct modelfile *m, struct error *err)
     }
     for (size_t i = 0; i < m->file.count; i++)
         if (!is_known(&m->table, m->file.tensors[i].name))
-            fault(&f, "%s: tensor %s: no part of the model its configuration describes", m->file.path,
+            faults_add(&f, "%s: tensor %s: no part of the model its configuration describes", m->file.path,
                   m->file.tensors[i].name);
     return faults_end(&f);
 }
@@ -182,7 +146,7 @@ int modelfile_check_finite(const struct modelfile *m, struct error *err)
             if (!isfinite(host[j]) && bad++ == 0)
                 first = j;
         if (status || bad)
-            fault(&f, "%s: tensor %s: %zu of %zu numbers are not finite; %g at %s", m->file.path, p->name, bad, p->size,
+            faults_add(&f, "%s: tensor %s: %zu of %zu numbers are not finite; %g at %s", m->file.path, p->name, bad, p->size,
                   (double)host[first], place_text(p, first, place, sizeof place));
     }
     free(host);

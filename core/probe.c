@@ -55,7 +55,8 @@ void probe_add_loss(struct probe *p, const struct model *m, const struct activat
 }
 
 /* Proposition 2 (paper.md section 2), token by token: <G,h> <= -(1 - p_y) margin where the correct class leads. With
- * two classes it is an equality, so rounding needs room: 1% of the bound, for bf16 gradients. */
+ * two classes it is an equality, so rounding needs room: 1% of the bound for bf16 gradients, and 1e-5 of the margin for
+ * a 1 - p_y that is all rounding. */
 static void add_bound(struct probe *p, const struct model *m, const struct activations *a)
 {
     size_t size = (size_t)a->N * sizeof *p->buffer;
@@ -72,7 +73,7 @@ static void add_bound(struct probe *p, const struct model *m, const struct activ
         if (m->cfg.norm == NORM_LAYER)
             p->bounded = NAN; /* sigma(h) does not give |h| */
         else
-            p->bounded += (double)p->buffer[n] * length <= -0.99 * (1 - (double)p->p_corrects[n]) * margin;
+            p->bounded += (double)p->buffer[n] * length <= -(0.99 * (1 - (double)p->p_corrects[n]) - 1e-5) * margin;
     }
 }
 

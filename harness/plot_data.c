@@ -307,6 +307,27 @@ static void put_integers(FILE *out, const char *name, const int *values, int cou
         fprintf(out, "%s[%d] = %d\n", name, i + 1, values[i]);
 }
 
+/* The smallest and the largest value of a row of a column; 0 and 1 when it has none. */
+static void put_extremes(FILE *out, const struct plot_data *d, bool largest)
+{
+    int cells = d->columns * d->rows;
+    char text[32];
+    fprintf(out, "array %s[%d]\n", largest ? "highest" : "lowest", cells);
+    for (int i = 0; i < cells; i++) {
+        double extreme = NAN;
+        for (int s = 0; s < d->series; s++) {
+            const struct plot_line *line = plot_data_line(d, i / d->rows, i % d->rows, s);
+            for (int p = 0; p < line->count; p++) {
+                double y = largest ? line->points[p].high : line->points[p].low;
+                if (isnan(extreme) || (largest ? y > extreme : y < extreme))
+                    extreme = y;
+            }
+        }
+        fprintf(out, "%s[%d] = %s\n", largest ? "highest" : "lowest", i + 1,
+                isnan(extreme) ? largest ? "1" : "0" : table_format_real(text, extreme));
+    }
+}
+
 static void put_line(FILE *out, const struct plot_line *line)
 {
     char text[5][32];
@@ -366,6 +387,8 @@ void plot_data_print(const struct plot_data *d, FILE *out)
     put_integers(out, "category_first", d->category_first, d->columns);
     put_integers(out, "category_count", d->category_count, d->columns);
     put_integers(out, "points", points, lines);
+    put_extremes(out, d, false);
+    put_extremes(out, d, true);
     fputs("$lines << END\n", out);
     for (int l = 0; l < lines; l++)
         put_line(out, &d->lines[l]);

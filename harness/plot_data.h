@@ -49,7 +49,7 @@ const struct plot_line *plot_data_line(const struct plot_data *d, int column, in
 bool plot_data_has_any(const struct plot_data *d);
 
 /* As gnuplot: the variables columns, rows, series, the arrays column_name, series_name, category, category_first,
- * category_count and points (how many each line has), and the data blocks $lines and $values, a data set a line in the
+ * category_count, points (how many each line has), lowest and highest (of [column][row]), and the data blocks $lines and $values, a data set a line in the
  * order [column][row][series]; columns of $lines: x mean low high std n, of $values: x y seed. */
 void plot_data_print(const struct plot_data *d, FILE *out);
 

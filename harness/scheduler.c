@@ -79,15 +79,11 @@ void scheduler_clear(struct scheduler *s)
 
 /* ------------------------------------------------------------------------------------------------------ starting */
 
-/* config.json as the worker wants it. Left alone when it is right already. */
-static int write_config(const char *dir, const struct config *cfg, struct error *err)
+/* config.json as the store has it; the worker checks it. Left alone when it is right already. */
+static int write_config(const char *dir, const char *text, struct error *err)
 {
-    json_t *object = config_to_json(cfg);
-    char *text = json_dumps(object, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
     char *path = file_join(dir, HOME_CONFIG), *aside = memory_format("%s.new", path);
-    json_decref(object);
     size_t length = strlen(text);
-    text[length++] = '\n'; /* over the terminator */
     struct file_map old = {0};
     bool same = file_map_open(&old, path, NULL) == STATUS_OK && old.size == length && !memcmp(old.data, text, length);
     int status = STATUS_OK;
@@ -103,7 +99,6 @@ static int write_config(const char *dir, const struct config *cfg, struct error 
     } else if (!same) {
         status = error_errno(err, STATUS_FAILED, errno, "%s: cannot write", path);
     }
-    free(text);
     free(path);
     free(aside);
     return status;
@@ -112,20 +107,13 @@ static int write_config(const char *dir, const struct config *cfg, struct error 
 static int prepare_dir(struct scheduler *s, const struct store_run *run, const char *dir, char **after,
                        struct error *err)
 {
-    struct config cfg;
-    struct spec_after then;
-    int status = store_run_config(s->o.store, run->id, &cfg, err);
-    if (!status)
-        status = store_run_after(s->o.store, run->id, &then, err);
+    char *config = NULL;
+    int status = store_queue_texts(&s->queue, s->o.store, run->id, &config, after, err);
     if (!status && mkdir(dir, 0777) != 0 && errno != EEXIST)
         status = file_make_directories(dir, err);
     if (!status)
-        status = write_config(dir, &cfg, err);
-    if (!status) {
-        json_t *object = spec_after_to_json(&then);
-        *after = json_object_size(object) ? json_dumps(object, JSON_COMPACT) : NULL;
-        json_decref(object);
-    }
+        status = write_config(dir, config, err);
+    free(config);
     return status;
 }
 
@@ -205,7 +193,7 @@ static void fill_pool(struct scheduler *s, int pool, bool *started)
         struct error err = {0};
         struct store_run run;
         bool found = false;
-        if (store_queue_next(s->o.store, s->o.sweep, pool, widest, scheduler_clock(s), &run, &found, &err)) {
+        if (store_queue_next(&s->queue, s->o.store, s->o.sweep, pool, widest, scheduler_clock(s), &run, &found, &err)) {
             scheduler_fault(s, store_trouble(s->o.store), err.text);
             return;
         }
@@ -439,6 +427,7 @@ void scheduler_destroy(struct scheduler *s)
     if (!s)
         return;
     intake_destroy(s->intake);
+    store_queue_fini(&s->queue);
     while (s->jobs) {
         struct job *next = s->jobs->next;
         free(s->jobs);

@@ -111,16 +111,17 @@ static bool take_journal(struct scheduler *s, const struct job *job)
 
 bool scheduler_intake(struct scheduler *s)
 {
-    enum { MOST = 256 };
-    const char *runs[MOST];
-    int count = 0;
+    int count = 0, live = scheduler_live(s);
     struct intake_result result = {0};
     struct error err = {0};
-    for (struct job *job = s->jobs; job && count < MOST; job = job->next)
-        runs[count++] = job->run;
-    if (!count)
+    if (!live)
         return true;
-    if (intake_pass(s->intake, runs, count, INTAKE_BUDGET, &result, &err)) {
+    const char **runs = memory_alloc((size_t)live, sizeof *runs);
+    for (struct job *job = s->jobs; job; job = job->next)
+        runs[count++] = job->run;
+    int status = intake_pass(s->intake, runs, count, INTAKE_BUDGET, &result, &err);
+    free(runs);
+    if (status) {
         scheduler_fault(s, store_trouble(s->o.store), err.text);
         return false;
     }

@@ -4,6 +4,7 @@
 
 #include "harness/intake.h"
 #include "harness/scheduler.h"
+#include "harness/store_queue.h"
 
 /* One live attempt. */
 struct job {
@@ -23,6 +24,7 @@ struct job {
 struct scheduler {
     struct scheduler_options o;
     struct intake *intake;
+    struct store_queue queue;
     struct job *jobs;
     bool draining;
     char trouble[512];

@@ -7,30 +7,64 @@
 
 enum { LOST_QUICKLY_US = 10000000, LOST_COUNTED = 16 };
 
-int store_queue_next(struct store *s, const char *sweep, int device, int64_t slots, int64_t now, struct store_run *run,
-                     bool *found, struct error *err)
+void store_queue_fini(struct store_queue *q)
+{
+    sqlite3_finalize(q->next);
+    sqlite3_finalize(q->texts);
+    *q = (struct store_queue){0};
+}
+
+static int prepare(struct store *s, sqlite3_stmt **statement, const char *sql, struct error *err)
+{
+    if (!*statement && sqlite3_prepare_v3(store_connection(s), sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL))
+        return error_set(err, STATUS_FAILED, "the queue cannot be read: %s", sqlite3_errmsg(store_connection(s)));
+    return STATUS_OK;
+}
+
+int store_queue_next(struct store_queue *q, struct store *s, const char *sweep, int device, int64_t slots, int64_t now,
+                     struct store_run *run, bool *found, struct error *err)
 {
     if (!sweep)
         return store_next_queued(s, device, slots, now, run, found, err);
-    sqlite3_stmt *query = NULL;
     char id[CONFIG_ID] = "";
-    int code = sqlite3_prepare_v2(store_connection(s),
-                                  "SELECT id FROM run r WHERE state = 'queued' AND wants = ?1 AND slots <= ?2 "
-                                  "AND not_before <= ?3 AND EXISTS (SELECT 1 FROM sweep_run m JOIN sweep w "
-                                  "ON w.name = m.sweep WHERE m.run = r.id AND m.wanted AND NOT w.paused "
-                                  "AND m.sweep = ?4) ORDER BY priority DESC, position LIMIT 1",
-                                  -1, &query, NULL);
-    sqlite3_bind_text(query, 1, device == DEVICE_CPU ? "cpu" : "cuda", -1, SQLITE_STATIC);
-    sqlite3_bind_int64(query, 2, slots);
-    sqlite3_bind_int64(query, 3, now);
-    sqlite3_bind_text(query, 4, sweep, -1, SQLITE_STATIC);
-    if (code == SQLITE_OK && (code = sqlite3_step(query)) == SQLITE_ROW)
-        snprintf(id, sizeof id, "%s", (const char *)sqlite3_column_text(query, 0));
-    sqlite3_finalize(query);
+    int status = prepare(s, &q->next,
+                         "SELECT id FROM run r WHERE state = 'queued' AND wants = ?1 AND slots <= ?2 "
+                         "AND not_before <= ?3 AND EXISTS (SELECT 1 FROM sweep_run m JOIN sweep w "
+                         "ON w.name = m.sweep WHERE m.run = r.id AND m.wanted AND NOT w.paused "
+                         "AND m.sweep = ?4) ORDER BY priority DESC, position LIMIT 1",
+                         err);
+    if (status)
+        return status;
+    sqlite3_bind_text(q->next, 1, device == DEVICE_CPU ? "cpu" : "cuda", -1, SQLITE_STATIC);
+    sqlite3_bind_int64(q->next, 2, slots);
+    sqlite3_bind_int64(q->next, 3, now);
+    sqlite3_bind_text(q->next, 4, sweep, -1, SQLITE_STATIC);
+    int code = sqlite3_step(q->next);
+    if (code == SQLITE_ROW)
+        snprintf(id, sizeof id, "%s", (const char *)sqlite3_column_text(q->next, 0));
+    sqlite3_reset(q->next);
     *found = id[0] != '\0';
     if (code != SQLITE_ROW && code != SQLITE_DONE)
         return error_set(err, STATUS_FAILED, "the queue cannot be read: %s", sqlite3_errstr(code));
     return *found ? store_run_find(s, id, run, err) : STATUS_OK;
+}
+
+int store_queue_texts(struct store_queue *q, struct store *s, const char *run, char **config, char **after,
+                      struct error *err)
+{
+    *config = *after = NULL;
+    int status = prepare(s, &q->texts, "SELECT config, after FROM run WHERE id = ?1", err);
+    if (status)
+        return status;
+    sqlite3_bind_text(q->texts, 1, run, -1, SQLITE_STATIC);
+    int code = sqlite3_step(q->texts);
+    if (code == SQLITE_ROW) {
+        const char *then = (const char *)sqlite3_column_text(q->texts, 1);
+        *config = memory_string((const char *)sqlite3_column_text(q->texts, 0));
+        *after = then && strcmp(then, "{}") != 0 ? memory_string(then) : NULL;
+    }
+    sqlite3_reset(q->texts);
+    return *config ? STATUS_OK : error_set(err, STATUS_FAILED, "run %s cannot be read: %s", run, sqlite3_errstr(code));
 }
 
 int store_queue_lost_in_a_row(struct store *s, const char *run, int attempt)

@@ -4,9 +4,20 @@
 
 #include "harness/store.h"
 
+/* Statements that are asked again and again; zeroed to begin with. */
+struct store_queue {
+    sqlite3_stmt *next, *texts;
+};
+
+void store_queue_fini(struct store_queue *q); /* before store_close */
+
 /* store_next_queued, of one sweep's runs only when sweep is not NULL. */
-int store_queue_next(struct store *s, const char *sweep, int device, int64_t slots, int64_t now, struct store_run *run,
-                     bool *found, struct error *err);
+int store_queue_next(struct store_queue *q, struct store *s, const char *sweep, int device, int64_t slots, int64_t now,
+                     struct store_run *run, bool *found, struct error *err);
+
+/* A run's configuration and what to do after it, as the JSON that is stored; on the heap. *after is NULL for nothing. */
+int store_queue_texts(struct store_queue *q, struct store *s, const char *run, char **config, char **after,
+                      struct error *err);
 
 /* How many attempts in a row, before this one and ending with it, were lost within ten seconds of their start. */
 int store_queue_lost_in_a_row(struct store *s, const char *run, int attempt);

@@ -1,6 +1,6 @@
 # Bars of tokens a second, a group a batch and context; over a bar its speedup over computing the norms.
 eval(frame)
-left = 70; right = 14; top = 50; bottom = 2 + 11 * caption_lines; between = 62
+left = 70; right = 14; top = 50; bottom = 6 + 11 * caption_lines; between = 62
 cell_w = width - left - right
 cell_h = (height - top - bottom - between * columns) / columns
 norms(s) = series_name[s] eq "baseline" ? 1 : series_name[s] eq "unfused" ? 2 : 3
@@ -37,7 +37,7 @@ do for [c=1:columns] {
     set xtics ("" -1) nomirror scale 0 font ",9"
     set format y "%.0s%c"
     do for [k=1:category_count[c]] { set xtics add (category[category_first[c] + k] k) }
-    set ylabel "tokens/s" offset 0.3,0
+    set label 4 "tokens/s" @y_label
     set label 3 column_name[c] at graph 0, graph 1.0 offset 0,0.7 left font ",9"
     do for [i=10:10 + most * series] { unset label i }
     do for [s in drawn(c, 2)] {

@@ -1,7 +1,7 @@
 # c * mean(s) of every site, a panel a variant: 1 means that the two branches of the taper agree there.
 # Depth runs from dark to light; attention norms solid, MLP norms dashed, the final norm thick and orange.
 eval(frame)
-left = 56; right = 46; top = 62; bottom = 48 + 11 * caption_lines; between_x = 24; between_y = 30
+left = 58; right = 46; top = 62; bottom = 54 + 11 * caption_lines; between_x = 24; between_y = 30
 across = columns > 1 ? 2 : 1
 down = (columns + across - 1) / across
 cell_w = (width - left - right - between_x * (across - 1)) / across
@@ -21,14 +21,11 @@ shade(s) = is_block(s) ? sprintf("#%02x%02x%02x", int(10 + 90 * depth(s)), int(4
 short(s) = is_block(s) ? sprintf("%s %d", is_mlp(s) ? "mlp" : "attn", block(s)) : "final"
 
 # One scale for all panels; the key from the panel with the most sites.
-highest = 1
+top_of_all = 1
 key_from = 1
 do for [c=1:columns] {
     if (words(drawn(c, 1)) >= words(drawn(key_from, 1))) { key_from = c }
-    do for [s in drawn(c, 1)] {
-        stats $lines index set_of(c, 1, at(s)) using 4:(0) nooutput
-        if (STATS_max_x > highest) { highest = STATS_max_x }
-    }
+    if (highest[cell(c, 1)] > top_of_all) { top_of_all = highest[cell(c, 1)] }
 }
 
 set multiplot
@@ -39,8 +36,9 @@ do for [c=1:columns] {
     set rmargin at screen pixel_x(left + i * (cell_w + between_x) + cell_w)
     set tmargin at screen pixel_y(top + 14 + j * (cell_h + between_y))
     set bmargin at screen pixel_y(top + j * (cell_h + between_y) + cell_h)
-    set yrange [0:1.05 * highest]
-    if (i == 0) { set ylabel "c · mean s" offset 0.3,0; set format y "%g" } else { unset ylabel; set format y "" }
+    set yrange [0:1.05 * top_of_all]
+    unset label 4
+    if (i == 0) { set label 4 "c · mean s" @y_label; set format y "%g" } else { set format y "" }
     if (j == down - 1 || c + across > columns) { set xlabel "step" offset 0,0.5 } else { unset xlabel }
     set format x "%g"
     if (i == across - 1 || c == columns) {

@@ -2,7 +2,7 @@
 # The figure sets: panels, panel_row[p] (the row of the data drawn there), panel_label[p], panel_over[p] (a row drawn
 # over it in thin lines, 0 for none), panel_scale[p] ("" or "log"). Row 2 is the gate, drawn behind on an axis of its own.
 eval(frame)
-left = 62; right = 46; top = 62; bottom = 48 + 11 * caption_lines; between = 14
+left = 66; right = 46; top = 62; bottom = 54 + 11 * caption_lines; between = 14
 cell_w = (width - left - right - between * (columns - 1)) / columns
 cell_h = (height - top - bottom - between * (panels - 1)) / panels
 gate_series = 0
@@ -22,8 +22,14 @@ do for [c=1:columns] {
         set rmargin at screen pixel_x(left + (c - 1) * (cell_w + between) + cell_w)
         set tmargin at screen pixel_y(top + (p - 1) * (cell_h + between))
         set bmargin at screen pixel_y(top + (p - 1) * (cell_h + between) + cell_h)
-        if (panel_scale[p] eq "log") { set logscale y; set format y "%g" } else { unset logscale y; set format y "%g" }
-        if (c == 1) { set ylabel panel_label[p] offset 0.3,0 } else { unset ylabel }
+        set autoscale y
+        unset logscale y
+        if (panel_scale[p] eq "log" && lowest[cell(c, r)] > 0) {
+            set logscale y
+            set yrange [lowest[cell(c, r)] * 0.8:highest[cell(c, r)] * 1.25]
+        }
+        unset label 4
+        if (c == 1) { set label 4 panel_label[p] @y_label }
         if (p == panels) { set xlabel "step" offset 0,0.5; set format x "%g" } else { unset xlabel; set format x "" }
         if (c == columns) {
             set y2tics ("0" 0, "1" 1) offset -0.6,0 textcolor rgb "#888888"
@@ -40,7 +46,7 @@ do for [c=1:columns] {
              for [s in drawn(c, r)] $lines index set_of(c, r, at(s)) using 1:2 with linespoints lt style(at(s)) \
                  pi -(1 + points[set_of(c, r, at(s)) + 1] / 7) ps 0.6 notitle, \
              for [s in drawn(c, o ? o : rows + 1)] $lines index set_of(c, o ? o : 1, at(s)) using 1:2 with lines \
-                 lc rgb colour(at(s)) lw 0.9 dt (1,2) notitle
+                 lc rgb colour(at(s)) lw 1.3 dt (1,3) notitle
         print say_axes(c, r)
     }
 }

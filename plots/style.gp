@@ -44,5 +44,8 @@ before_key = 'set lmargin at screen pixel_x(20); set rmargin at screen pixel_x(w
 after_key = 'unset key; unset label 1; unset label 2; set border 3 lc rgb "#555555" lw 0.8; ' . \
             'set xtics nomirror out scale 0.6 textcolor rgb "#333333"; set ytics nomirror out scale 0.6 textcolor rgb "#333333"; ' . \
             'set grid ytics lc rgb "#e4e4e4" lw 0.6 dt solid; set autoscale xy'
+cell(c, r) = (c - 1) * rows + r                    # of lowest and highest
+# The label of a panel's y axis, always at the same distance: set label 4 @y_label before the plot.
+y_label = 'at screen pixel_x(12), graph 0.5 center rotate by 90'
 # What this panel's axes hold, for the program to check that no value lies outside.
 say_axes(c, r) = sprintf("axes %d %d %.17g %.17g %.17g %.17g", c, r, GPVAL_X_MIN, GPVAL_X_MAX, GPVAL_Y_MIN, GPVAL_Y_MAX)
