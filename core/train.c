@@ -10,6 +10,8 @@
 #include "core/data/batch.h"
 #include "core/evaluate.h"
 #include "core/generate.h"
+#include "core/gpu_load.h"
+#include "core/gpu_memory.h"
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "core/profile.h"
@@ -70,14 +72,38 @@ static int save_tokenizer(struct run *r, struct error *err)
     return status;
 }
 
+static int open_gpu(struct run *r, struct error *err)
+{
+    const struct gpu_library *library;
+    const bool half = r->cfg->precision != PRECISION_FP32;
+    const struct backend_options options = {.threads = 1, .device = r->options->device,
+                                            .precision = half ? PRECISION_BF16 : PRECISION_FP32};
+    size_t free_bytes, total_bytes;
+    int status = gpu_load(&library, err);
+    if (status)
+        return status;
+    r->ops = library->ops;
+    status = r->ops->create(&r->be, &options, err);
+    if (!status) {
+        library->memory(r->be, &free_bytes, &total_bytes);
+        status = gpu_memory_check(r->cfg, half, free_bytes, total_bytes, err);
+    }
+    return status ? error_wrap(err, "device: cuda") : STATUS_OK;
+}
+
+static int open_backend(struct run *r, int threads, struct error *err)
+{
+    const struct backend_options options = {.threads = threads, .precision = PRECISION_FP32};
+    if (r->cfg->device == DEVICE_CUDA)
+        return open_gpu(r, err);
+    r->ops = r->options->profile ? profile_ops(ops_cpu()) : ops_cpu();
+    return r->ops->create(&r->be, &options, err);
+}
+
 static int open_model(struct run *r, int threads, struct error *err)
 {
     const struct config *cfg = r->cfg;
-    const struct backend_options options = {.threads = threads, .precision = PRECISION_FP32};
-    if (cfg->device == DEVICE_CUDA)
-        return error_set(err, STATUS_BAD_INPUT, "device: cuda: this build has no CUDA backend (libtaper_gpu.so)");
-    r->ops = r->options->profile ? profile_ops(ops_cpu()) : ops_cpu();
-    int status = r->ops->create(&r->be, &options, err);
+    int status = open_backend(r, threads, err);
     if (!status)
         status = model_create(&r->model, cfg, r->ops, r->be, err);
     if (!status)
@@ -121,11 +147,11 @@ static int run_open(struct run *r, struct error *err)
     r->checkpoint_path = file_join(r->options->dir, "checkpoint.safetensors");
     int status = claim_directory(r->cfg, r->options, err);
     if (!status)
+        status = open_model(r, threads, err); /* first: no text is prepared for a device that is not there */
+    if (!status)
         status = open_data(r, threads, err);
     if (!status)
         status = save_tokenizer(r, err);
-    if (!status)
-        status = open_model(r, threads, err);
     if (!status)
         status = restore(r, &resumed, err);
     if (!status)

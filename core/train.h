@@ -24,6 +24,7 @@ struct train_progress {
 
 struct train_options {
     const char *dir;         /* made when missing */
+    const char *device;      /* device: cuda: UUID of the GPU; NULL: the first visible one */
     int attempt;             /* counts from 1; 0: one more than the journal's last */
     bool fresh;              /* refuse a directory that already holds a run */
     bool profile;            /* print the time of each part of the step to stderr at the end */

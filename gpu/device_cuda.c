@@ -61,6 +61,12 @@ static void uuid_text(const struct cudaDeviceProp *p, char to[UUID_TEXT])
 static int count_devices(int *count, struct error *err)
 {
     cudaError_t result = cudaGetDeviceCount(count);
+    int driver = 0;
+    if (result == cudaErrorInsufficientDriver && (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0))
+        return error_set(err, STATUS_FAILED, "no CUDA device: there is no NVIDIA driver on this machine");
+    if (result == cudaErrorInsufficientDriver)
+        return error_set(err, STATUS_FAILED, "no CUDA device: the driver is for CUDA %d.%d at most, this library needs %d.%d",
+                         driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
     if (result != cudaSuccess)
         return error_set(err, STATUS_FAILED, "no CUDA device: %s (%s)", cudaGetErrorString(result), cudaGetErrorName(result));
     return *count > 0 ? STATUS_OK : error_set(err, STATUS_FAILED, "no CUDA device is visible");

@@ -28,6 +28,7 @@ int main(void)
 #else
 
 #include "core/golden.h"
+#include "core/gpu_memory.h"
 #include "core/memory.h"
 #include "core/tensorfile.h"
 #include "core/trainer.h"
@@ -290,6 +291,65 @@ static void test_out_of_memory_is_a_failure(void **state)
     assert_true(done > 0 && within > 0 && refused > within);
 }
 
+static struct config small_config(int batch)
+{
+    static const char *const pairs[] = {"model.d_model=32", "model.layers=3", "model.heads=2", "model.context=24",
+                                        "model.vocab=50", "train.steps=20", "taper.sites=all", "aux.lambda=0.1"};
+    struct config cfg;
+    struct error err = {0};
+    char text[40];
+    config_init(&cfg);
+    snprintf(text, sizeof text, "train.batch=%d", batch);
+    int status = config_set_pair(&cfg, text, &err);
+    for (size_t i = 0; !status && i < sizeof pairs / sizeof pairs[0]; i++)
+        status = config_set_pair(&cfg, pairs[i], &err);
+    if (status || config_finish(&cfg, &err))
+        fail_msg("%s", err.text);
+    return cfg;
+}
+
+/* What a step takes is at most the estimate, which is not far above: the fixed part aside, less than twice. */
+static void test_memory_is_estimated(void **state)
+{
+    (void)state;
+    for (int half = 0; half < 2; half++) {
+        const struct config cfg = small_config(4);
+        struct ops ops = variant(half, true);
+        struct backend *be = NULL;
+        struct model m;
+        struct trainer t;
+        struct error err = {0};
+        struct step_report report = {0};
+        int32_t windows[4 * 25] = {1, 2, 3};
+        const struct backend_options options = {.precision = PRECISION_FP32};
+        sim_memory_peak();
+        assert_int_equal(ops.create(&be, &options, &err), STATUS_OK);
+        assert_int_equal(model_create(&m, &cfg, &ops, be, &err), STATUS_OK);
+        assert_int_equal(model_initialize(&m, &err), STATUS_OK);
+        assert_int_equal(trainer_create(&t, &m, 4, 24, &err), STATUS_OK);
+        for (int k = 0; k < 3; k++)
+            assert_int_equal(trainer_step(&t, windows, true, &report, &err), STATUS_OK);
+        size_t peak = sim_memory_peak();
+        struct gpu_memory need = gpu_memory_need(&cfg, half);
+        assert_true(peak <= need.total);
+        assert_true(need.parameters + need.activations < 2 * (peak - (16 << 20))); /* one piece of scratch */
+        trainer_destroy(&t);
+        model_destroy(&m);
+        ops.destroy(be);
+    }
+}
+
+static void test_too_large_a_run_is_refused_with_the_numbers(void **state)
+{
+    (void)state;
+    const struct config small = small_config(4), large = small_config(4000);
+    struct error err = {0};
+    assert_int_equal(gpu_memory_check(&small, true, (size_t)1 << 30, (size_t)2 << 30, &err), STATUS_OK);
+    assert_int_equal(gpu_memory_check(&large, true, (size_t)1 << 30, (size_t)2 << 30, &err), STATUS_FAILED);
+    assert_non_null(strstr(err.text, "out of memory: the run takes about "));
+    assert_non_null(strstr(err.text, "the device has 1024 of 2048 MiB free"));
+}
+
 /* A failure is kept with the op's name, later work is skipped, sync reports it once. */
 static void test_a_failure_names_its_op(void **state)
 {
@@ -330,6 +390,8 @@ int main(void)
         cmocka_unit_test(test_another_order_of_threads_changes_nothing),
         cmocka_unit_test(test_a_wrong_output_is_seen),
         cmocka_unit_test(test_out_of_memory_is_a_failure),
+        cmocka_unit_test(test_memory_is_estimated),
+        cmocka_unit_test(test_too_large_a_run_is_refused_with_the_numbers),
         cmocka_unit_test(test_a_failure_names_its_op),
         cmocka_unit_test(test_an_unknown_device_is_refused),
     };

@@ -34,12 +34,19 @@ struct device {
     std::map<std::vector<int>, std::unique_ptr<attention_plan>> plans;
 };
 
-static size_t memory_most;
+static size_t memory_most, memory_peak;
 static long launches;
 
 extern "C" void sim_set_memory(size_t bytes)
 {
     memory_most = bytes;
+}
+
+extern "C" size_t sim_memory_peak(void)
+{
+    size_t peak = memory_peak;
+    memory_peak = 0;
+    return peak;
 }
 
 extern "C" long sim_graph_launches(void)
@@ -127,6 +134,7 @@ extern "C" void *device_allocate(struct device *d, size_t bytes)
     memset(memory, 0, bytes);
     d->memory[memory] = bytes;
     d->used += bytes;
+    memory_peak = d->used > memory_peak ? d->used : memory_peak;
     return memory;
 }
 

@@ -23,6 +23,9 @@ void sim_set_schedule(unsigned schedule);
 /* Memory of devices opened from now on, in bytes; 0: no limit. */
 void sim_set_memory(size_t bytes);
 
+/* The most memory any device has had in use, in bytes, since this was last called. */
+size_t sim_memory_peak(void);
+
 /* Graphs launched since the program began. */
 long sim_graph_launches(void);
 
