@@ -122,7 +122,7 @@ static int query_exec(int argc, char **argv, struct error *err)
     if (!status)
         status = home_init(&home, where, false, err);
     if (!status) {
-        status = store_open(&s, &home, STORE_READ, err);
+        status = store_open(&s, &home, STORE_QUERY, err);
         home_fini(&home);
     }
     if (!status) {

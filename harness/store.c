@@ -55,7 +55,7 @@ int store_fail(struct store *s, struct error *err, const char *doing)
         return error_set(err, STATUS_FAILED, "%s: %s: another process is writing (%s)", s->path, doing, why);
     if (s->trouble == STORE_FULL)
         return error_set(err, STATUS_FAILED, "%s: %s: no space left (%s)", s->path, doing, why);
-    if ((code & 0xff) == SQLITE_CANTOPEN && s->mode == STORE_READ)
+    if ((code & 0xff) == SQLITE_CANTOPEN && s->mode != STORE_WRITE)
         return error_set(
             err, STATUS_FAILED,
             "%s: %s: the home cannot be written, and the last changes are still in its -wal file; copy the "
@@ -278,9 +278,9 @@ static bool must_be_immutable(const struct home *home)
 static int open_connection(struct store *s, const struct home *home, struct error *err)
 {
     int flags = s->mode == STORE_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY, code;
-    if (s->mode == STORE_READ && access(home->database, F_OK) != 0)
+    if (s->mode != STORE_WRITE && access(home->database, F_OK) != 0)
         return error_errno(err, STATUS_BAD_INPUT, errno, "%s: no database", home->database);
-    if (s->mode == STORE_READ && must_be_immutable(home)) {
+    if (s->mode != STORE_WRITE && must_be_immutable(home)) {
         char *uri = uri_of(home->database);
         code = sqlite3_open_v2(uri, &s->db, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
         free(uri);
@@ -291,7 +291,7 @@ static int open_connection(struct store *s, const struct home *home, struct erro
         return s->db ? store_fail(s, err, "open") : error_set(err, STATUS_FAILED, "%s: out of memory", home->database);
     sqlite3_extended_result_codes(s->db, 1);
     store_set_patience(s, PATIENCE_MS);
-    if (s->mode == STORE_READ)
+    if (s->mode != STORE_WRITE)
         return store_exec(s, "PRAGMA query_only = ON; PRAGMA cache_size = -16384", "open", err);
     int status = store_exec(s,
                             "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
@@ -347,9 +347,12 @@ int store_open(struct store **out, const struct home *home, enum store_mode mode
         return STATUS_OK;
     store_close(*out);
     *out = NULL;
-    if (!status)
-        status = refresh_schema(home, version, err);
-    return status ? status : open_once(out, home, mode, err);
+    if (status)
+        return status;
+    status = refresh_schema(home, version, err);
+    if (status && !(mode == STORE_QUERY && version > 0))
+        return status;
+    return open_once(out, home, mode, err);
 }
 
 void store_close(struct store *s)

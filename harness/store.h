@@ -26,7 +26,9 @@
 struct store;
 
 enum store_mode {
-    STORE_READ,  /* never waits for the writer; a read-only home is fine */
+    STORE_READ,  /* never waits for the writer; a read-only home is fine. An older schema is brought up to date first,
+                    and refused where that cannot be: somebody is writing, or may not write */
+    STORE_QUERY, /* the same, but an older schema is then read as it is: for SQL that people bring */
     STORE_WRITE, /* takes the lock; makes the database, or migrates it to this program's schema */
 };
 

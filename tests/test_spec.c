@@ -377,8 +377,8 @@ static void faults_fit_an_error(void **state)
     (void)state;
     struct spec spec;
     struct error err = {0};
-    char text[8192] = "sweep: a\nbase:\n";
-    for (int i = 0; i < 100; i++)
+    char text[32768] = "sweep: a\nbase:\n";
+    for (int i = 0; i < 900; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "  wrong.key.%d: 1\n", i);
     assert_int_equal(spec_parse(&spec, text, strlen(text), "s.yaml", "/", NULL, &err), STATUS_BAD_INPUT);
     assert_non_null(strstr(err.text, "s.yaml:3:3: unknown key 'wrong.key.0'\n"));
