@@ -1,0 +1,499 @@
+/* Export and import: golden folders of an independent implementation, round trips, tokenizers, and folders that lie. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "core/file.h"
+#include "core/fold.h"
+#include "core/interop.h"
+#include "core/load.h"
+#include "core/memory.h"
+#include "core/schedule.h"
+#include "core/transformer.h"
+#include "tests/support/data.h"
+#include "tests/support/tiny_model.h"
+
+static const char *const cases[] = {"gpt2_published", "gpt2_affine", "llama_sharded", "llama_half", "llama_affine"};
+enum { CASES = sizeof cases / sizeof cases[0] };
+static const struct interop_options alone = {.no_tokenizer = true};
+
+static char *golden_path(const char *name, const char *file)
+{
+    return memory_format("tests/golden/interop/%s%s%s", name, file ? "/" : "", file ? file : "");
+}
+
+static void import_ok(const char *from, const char *to, const struct interop_options *o)
+{
+    struct error err = {0};
+    char summary[INTEROP_SUMMARY];
+    if (interop_import(from, to, o, summary, &err))
+        fail_msg("%s: %s", from, err.text);
+}
+
+static void export_ok(const char *from, const char *to, const struct interop_options *o)
+{
+    struct error err = {0};
+    char summary[INTEROP_SUMMARY];
+    if (interop_export(from, to, o, summary, &err))
+        fail_msg("%s: %s", from, err.text);
+}
+
+/* ------------------------------------------------------------------------------------------- golden logits */
+
+static void compare_logits(const struct loaded *l, const struct tensorfile *golden, const char *name)
+{
+    const struct tensor *tokens = tensorfile_find(golden, "tokens"), *logits = tensorfile_find(golden, "logits");
+    const struct model *m = &l->model;
+    const int B = (int)tokens->shape[0], T = (int)tokens->shape[1];
+    struct activations a;
+    struct error err = {0};
+    int64_t *ids = memory_alloc(tokens->count, sizeof *ids);
+    double *want = memory_alloc(logits->count, sizeof *want), wrong = 0, energy = 0;
+    float *made = memory_alloc(logits->count, sizeof *made);
+    assert_int_equal(tensorfile_read_i64(golden, "tokens", 2, tokens->shape, ids, &err), STATUS_OK);
+    assert_int_equal(tensorfile_read_f64(golden, "logits", 3, logits->shape, want, &err), STATUS_OK);
+    assert_int_equal(activations_create(&a, m, B, T, false, &err), STATUS_OK);
+    for (size_t i = 0; i < tokens->count; i++) {
+        a.tokens[i] = (int32_t)ids[i];
+        a.targets[i] = -1;
+    }
+    model_set_scalars((struct model *)m, &(struct step_scalars){.gate = (float)l->gate});
+    transformer_pass(m, &a, &(struct pass){.phase = schedule_phase(l->gate), .grad_scale = 1, .logits = made});
+    for (size_t i = 0; i < logits->count; i++) {
+        wrong += ((double)made[i] - want[i]) * ((double)made[i] - want[i]);
+        energy += want[i] * want[i];
+    }
+    if (!(sqrt(wrong / energy) < 2e-6))
+        fail_msg("%s: logits differ by %g", name, sqrt(wrong / energy));
+    activations_destroy(&a, m);
+    free(ids);
+    free(want);
+    free(made);
+}
+
+static void test_imports_give_the_golden_logits(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CASES; i++) {
+        char *folder = data_folder_make(), *from = golden_path(cases[i], NULL), *file = golden_path(cases[i], "golden.safetensors");
+        struct tensorfile golden;
+        struct loaded l;
+        struct error err = {0};
+        import_ok(from, folder, &alone);
+        if (load_open(&l, folder, &(struct load_options){.threads = 1}, &err) || tensorfile_open(&golden, file, &err))
+            fail_msg("%s: %s", cases[i], err.text);
+        compare_logits(&l, &golden, cases[i]);
+        tensorfile_close(&golden);
+        load_close(&l);
+        data_folder_remove(folder);
+        free(from);
+        free(file);
+    }
+}
+
+/* Every tensor of the golden folder comes back under its class's name, bit for bit as fp32. */
+static void compare_tensors(const char *name, const char *source, const struct tensorfile *made, size_t *seen)
+{
+    struct tensorfile want;
+    struct error err = {0};
+    assert_int_equal(tensorfile_open(&want, source, &err), STATUS_OK);
+    for (size_t i = 0; i < want.count; i++) {
+        const struct tensor *t = &want.tensors[i];
+        if (t->rank == 4) /* a mask */
+            continue;
+        bool bare = strcmp(name, "gpt2_published") == 0;
+        char *full = memory_format("%s%s", bare ? "transformer." : "", t->name);
+        float *x = memory_alloc(t->count, sizeof *x), *y = memory_alloc(t->count, sizeof *y);
+        assert_int_equal(tensorfile_read_f32(&want, t->name, t->rank, t->shape, x, &err), STATUS_OK);
+        if (tensorfile_read_f32(made, full, t->rank, t->shape, y, &err))
+            fail_msg("%s", err.text);
+        assert_memory_equal(x, y, t->count * sizeof *x);
+        assert_int_equal(tensorfile_find(made, full)->type, TENSOR_F32);
+        ++*seen;
+        free(full);
+        free(x);
+        free(y);
+    }
+    tensorfile_close(&want);
+}
+
+static void test_exports_give_the_golden_files(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"model.safetensors", "model-00001-of-00003.safetensors", "model-00002-of-00003.safetensors",
+                                        "model-00003-of-00003.safetensors"};
+    for (int i = 0; i < CASES; i++) {
+        char *folder = data_folder_make(), *run = file_join(folder, "run"), *out = file_join(folder, "out");
+        char *from = golden_path(cases[i], NULL), *tensors = file_join(out, "model.safetensors");
+        struct tensorfile made;
+        struct error err = {0};
+        size_t seen = 0;
+        import_ok(from, run, &alone);
+        export_ok(run, out, &alone);
+        assert_int_equal(tensorfile_open(&made, tensors, &err), STATUS_OK);
+        for (size_t f = 0; f < 4; f++) {
+            char *source = golden_path(cases[i], files[f]);
+            if (access(source, F_OK) == 0)
+                compare_tensors(cases[i], source, &made, &seen);
+            free(source);
+        }
+        /* A Llama here has all biases or none: those it lacked are zeros. */
+        assert_int_equal(made.count, seen + (strcmp(cases[i], "llama_sharded") == 0 ? 6 : 0));
+        tensorfile_close(&made);
+        data_folder_remove(folder);
+        free(run);
+        free(out);
+        free(from);
+        free(tensors);
+    }
+}
+
+/* config.json says the same again, but for what is only spelt out. */
+static void test_configurations_survive(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CASES; i++) {
+        char *folder = data_folder_make(), *run = file_join(folder, "run"), *out = file_join(folder, "out");
+        char *from = golden_path(cases[i], NULL), *before = golden_path(cases[i], "config.json"), *after = file_join(out, "config.json");
+        const char *key;
+        json_t *value, *made;
+        import_ok(from, run, &alone);
+        export_ok(run, out, &alone);
+        json_t *want = json_load_file(before, 0, NULL);
+        made = json_load_file(after, 0, NULL);
+        json_object_foreach(want, key, value)
+        {
+            bool spelt_out = strcmp(key, "mlp_bias") == 0;
+            const json_t *found = json_object_get(made, key);
+            if (!spelt_out && !json_equal(value, found) &&
+                !(json_is_number(value) && json_is_number(found) && json_number_value(value) == json_number_value(found)))
+                fail_msg("%s: %s changed", cases[i], key);
+        }
+        json_decref(want);
+        json_decref(made);
+        data_folder_remove(folder);
+        char *all[] = {run, out, from, before, after};
+        for (size_t f = 0; f < 5; f++)
+            free(all[f]);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------- round trips */
+
+static void write_model(const char *path, const struct model *m)
+{
+    struct error err = {0};
+    float *params = model_download(m, m->params), *c = model_download_c(m);
+    const struct modelfile_content content = {.cfg = &m->cfg, .table = &m->table, .params = params, .c = c, .step = 4};
+    if (modelfile_write(path, &content, &err))
+        fail_msg("%s", err.text);
+    free(params);
+    free(c);
+}
+
+static void same_parameters(const char *one, const char *two)
+{
+    struct modelfile a, b;
+    struct error err = {0};
+    if (modelfile_open(&a, one, &err) || modelfile_open(&b, two, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(a.table.count, b.table.count);
+    assert_int_equal(a.folded, b.folded);
+    for (int i = 0; i < a.table.count; i++) {
+        const struct tensor *x = tensorfile_find(&a.file, a.table.rows[i].name), *y = tensorfile_find(&b.file, a.table.rows[i].name);
+        assert_memory_equal(x->data, y->data, x->count * sizeof(float));
+    }
+    modelfile_close(&a);
+    modelfile_close(&b);
+}
+
+/* A model here, there and back again: a GPT-2, a Llama, and a folded Llama without any norm, bit for bit. */
+static void test_round_trips_are_exact(void **state)
+{
+    (void)state;
+    static const char *const gpt2[] = {"model.norm=layernorm", "model.mlp=gelu_tanh", "model.bias=true", "model.tied=false", NULL};
+    static const char *const tied[] = {"model.norm=layernorm", "model.mlp=gelu", "model.bias=true", NULL};
+    static const char *const llama[] = {"model.pos=rope", "model.mlp=swiglu", "model.bias=true", NULL};
+    static const char *const bare[] = {"model.pos=rope", "model.mlp=swiglu", "model.tied=false", "taper.sites=all", NULL};
+    static const char *const *const all[] = {gpt2, tied, llama, bare};
+    for (int i = 0; i < 4; i++) {
+        struct config cfg = tiny_model_config(all[i]);
+        struct tiny_model t;
+        struct model folded;
+        struct error err = {0};
+        char *folder = data_folder_make(), *file = file_join(folder, "model"), *out = file_join(folder, "out");
+        char *run = file_join(folder, "run"), *again = file_join(run, "checkpoint.safetensors");
+        tiny_model_open(&t, &cfg, ops_cpu(), 40 + (uint64_t)i);
+        if (cfg.sites == SITES_NONE) {
+            write_model(file, &t.m);
+        } else {
+            assert_int_equal(fold_model(&t.m, &folded, &err), STATUS_OK);
+            write_model(file, &folded);
+            model_destroy(&folded);
+        }
+        export_ok(file, out, &alone);
+        import_ok(out, run, &alone);
+        same_parameters(file, again);
+        tiny_model_close(&t);
+        data_folder_remove(folder);
+        char *paths[] = {file, out, run, again};
+        for (size_t f = 0; f < 4; f++)
+            free(paths[f]);
+    }
+}
+
+/* The tokenizer comes back from its three files, from two, and from tokenizer.json alone, old style and new. */
+static void test_tokenizers_survive(void **state)
+{
+    (void)state;
+    const struct tokenizer_merge merges[] = {{.left = 71, .right = 68}, {.left = 220, .right = 83}, {.left = 257, .right = 256}};
+    struct tokenizer *t = tokenizer_create(merges, 3), *again;
+    struct config cfg = tiny_model_config((const char *const[]){"model.norm=layernorm", "model.bias=true", "model.vocab=260", NULL});
+    struct tiny_model model;
+    struct error err = {0};
+    char *folder = data_folder_make(), *file = file_join(folder, "model"), *beside = file_join(folder, "tokenizer");
+    char *out = file_join(folder, "out"), *run = file_join(folder, "run"), *back = file_join(run, "tokenizer");
+    char *fast = file_join(out, "tokenizer.json"), *vocab = file_join(out, "vocab.json");
+    tiny_model_open(&model, &cfg, ops_cpu(), 1);
+    write_model(file, &model.m);
+    assert_int_equal(tokenizer_save(t, beside, &err), STATUS_OK);
+    export_ok(file, out, &(struct interop_options){0});
+    for (int way = 0; way < 3; way++) {
+        if (way == 1)
+            unlink(vocab);
+        if (way == 2) { /* merges as pairs */
+            json_t *object = json_load_file(fast, 0, NULL), *list = json_array();
+            json_array_append_new(list, json_pack("[s, s]", "h", "e"));
+            json_array_append_new(list, json_pack("[s, s]", "\u0120", "t"));
+            json_array_append_new(list, json_pack("[s, s]", "\u0120t", "he"));
+            json_object_set_new(json_object_get(object, "model"), "merges", list);
+            assert_int_equal(json_dump_file(object, fast, 0), 0);
+            json_decref(object);
+        }
+        import_ok(out, run, &(struct interop_options){0});
+        if (tokenizer_load(&again, back, &err))
+            fail_msg("%s", err.text);
+        assert_memory_equal(tokenizer_digest(t), tokenizer_digest(again), TOKENIZER_DIGEST_BYTES);
+        tokenizer_destroy(again);
+    }
+    tokenizer_destroy(t);
+    tiny_model_close(&model);
+    data_folder_remove(folder);
+    char *paths[] = {file, beside, out, run, back, fast, vocab};
+    for (size_t f = 0; f < 7; f++)
+        free(paths[f]);
+}
+
+/* ------------------------------------------------------------------------------------------- bad input */
+
+static void copy_file(const char *from_folder, const char *to_folder, const char *name)
+{
+    size_t size;
+    char *from = file_join(from_folder, name);
+    unsigned char *bytes = data_file_read(from, &size);
+    free(data_file_write(to_folder, name, bytes, size));
+    free(bytes);
+    free(from);
+}
+
+static void expect_import_refusal(const char *folder, const char *out, const char *const *texts)
+{
+    struct error err = {0};
+    char summary[INTEROP_SUMMARY];
+    assert_int_equal(interop_import(folder, out, &alone, summary, &err), STATUS_BAD_INPUT);
+    for (; *texts; texts++)
+        if (!strstr(err.text, *texts))
+            fail_msg("want '%s' in:\n%s", *texts, err.text);
+    assert_int_not_equal(access(out, F_OK), 0); /* nothing was written */
+}
+
+/* config.json of a golden folder with one key changed (NULL value: taken out). */
+static void change_config(const char *folder, const char *key, json_t *value)
+{
+    char *path = file_join(folder, "config.json");
+    json_t *object = json_load_file(path, 0, NULL);
+    if (value)
+        json_object_set_new(object, key, value);
+    else
+        json_object_del(object, key);
+    assert_int_equal(json_dump_file(object, path, 0), 0);
+    json_decref(object);
+    free(path);
+}
+
+static void test_lying_configurations(void **state)
+{
+    (void)state;
+    char *folder = data_folder_make(), *out = file_join(folder, "out"), *llama = golden_path("llama_half", NULL);
+    char *gpt2 = golden_path("gpt2_published", NULL);
+    const struct {
+        const char *from, *key;
+        json_t *value;
+        const char *text;
+    } changes[] = {
+        {llama, "num_key_value_heads", json_integer(1), "num_key_value_heads: 1: here every one of the 2 heads"},
+        {llama, "hidden_act", json_string("gelu"), "hidden_act: want silu, got 'gelu'"},
+        {llama, "rope_scaling", json_pack("{s:s}", "type", "linear"), "rope_scaling: has no counterpart"},
+        {llama, "hidden_size", NULL, "hidden_size: want a whole number above 0"},
+        {llama, "hidden_size", json_string("big"), "hidden_size: want a whole number above 0"},
+        {llama, "num_attention_heads", json_integer(3), "head_dim: want hidden_size / num_attention_heads"},
+        {llama, "model_type", json_string("bert"), "model_type: want gpt2 or llama, got 'bert'"},
+        {llama, "intermediate_size", json_integer(25), "tensor model.layers.1.mlp.up_proj.weight: want shape [25, 16], got [24, 16]"},
+        {gpt2, "activation_function", json_string("relu"), "activation_function: want gelu_new"},
+        {gpt2, "scale_attn_weights", json_false(), "scale_attn_weights: only true"},
+        {gpt2, "n_layer", json_integer(3), "tensor h.2.mlp.c_proj.bias: missing, want shape [16]"},
+        {gpt2, "n_layer", json_integer(1), "tensor h.1.ln_2.bias: no part of the model"},
+        {gpt2, "n_layer", json_integer(0), "n_layer: want a whole number above 0"},
+        {gpt2, "tie_word_embeddings", json_false(), "tensor lm_head.weight: missing"},
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+        copy_file(changes[i].from, folder, "config.json");
+        copy_file(changes[i].from, folder, "model.safetensors");
+        change_config(folder, changes[i].key, changes[i].value);
+        expect_import_refusal(folder, out, (const char *const[]){changes[i].text, NULL});
+    }
+    free(data_file_write(folder, "config.json", "{\"a\": ", 6));
+    expect_import_refusal(folder, out, (const char *const[]){"config.json:1:", NULL});
+    data_folder_remove(folder);
+    free(out);
+    free(llama);
+    free(gpt2);
+}
+
+static void test_lying_tensors(void **state)
+{
+    (void)state;
+    char *folder = data_folder_make(), *out = file_join(folder, "out"), *from = golden_path("gpt2_published", NULL);
+    char *file = file_join(folder, "model.safetensors"), *golden = golden_path("gpt2_published", "model.safetensors");
+    struct tensorfile f;
+    struct tensor tensors[48];
+    struct error err = {0};
+    float *numbers = memory_alloc(67 * 16, sizeof *numbers);
+    copy_file(from, folder, "config.json");
+    assert_int_equal(tensorfile_open(&f, golden, &err), STATUS_OK);
+    for (int way = 0; way < 3; way++) {
+        size_t count = f.count;
+        assert_true(count + 1 < 48);
+        memcpy(tensors, f.tensors, count * sizeof *tensors);
+        for (size_t i = 0; i < count; i++) {
+            if (way == 0 && strcmp(tensors[i].name, "h.1.ln_1.weight") == 0)
+                tensors[i].name = "h.1.ln_one.weight";
+            if (way == 1 && strcmp(tensors[i].name, "h.0.mlp.c_fc.bias") == 0) {
+                memcpy(numbers, tensors[i].data, 64 * sizeof *numbers);
+                numbers[9] = NAN;
+                tensors[i].data = numbers;
+            }
+        }
+        if (way == 2) /* a head that is not the embedding it is said to be */
+            tensors[count++] = (struct tensor){.name = "lm_head.weight", .type = TENSOR_F32, .rank = 2, .shape = {67, 16},
+                                               .count = 67 * 16, .data = numbers};
+        assert_int_equal(tensorfile_write(file, tensors, count, NULL, &err), STATUS_OK);
+        static const char *const texts[3][3] = {
+            {"tensor h.1.ln_1.weight: missing, want shape [16]", "tensor h.1.ln_one.weight: no part of the model", NULL},
+            {"tensor h.0.mlp.c_fc.bias: 1 of 64 numbers are not finite; nan at 9", NULL, NULL},
+            {"tensor lm_head.weight: differs from the embedding", NULL, NULL}};
+        expect_import_refusal(folder, out, texts[way]);
+    }
+    tensorfile_close(&f);
+    free(numbers);
+    data_folder_remove(folder);
+    char *paths[] = {out, from, file, golden};
+    for (size_t i = 0; i < 4; i++)
+        free(paths[i]);
+}
+
+static void test_lying_shards(void **state)
+{
+    (void)state;
+    char *folder = data_folder_make(), *out = file_join(folder, "out"), *from = golden_path("llama_sharded", NULL);
+    char *index = file_join(folder, "model.safetensors.index.json"), *third = file_join(folder, "model-00003-of-00003.safetensors");
+    copy_file(from, folder, "config.json");
+    expect_import_refusal(folder, out, (const char *const[]){"want model.safetensors or model.safetensors.index.json", NULL});
+    copy_file(from, folder, "model.safetensors.index.json");
+    copy_file(from, folder, "model-00001-of-00003.safetensors");
+    copy_file(from, folder, "model-00002-of-00003.safetensors");
+    expect_import_refusal(folder, out, (const char *const[]){"model-00003-of-00003.safetensors: ", NULL});
+    copy_file(from, folder, "model-00003-of-00003.safetensors");
+    json_t *object = json_load_file(index, 0, NULL), *map = json_object_get(object, "weight_map");
+    json_object_set_new(map, "lm_head.weight", json_string("model-00001-of-00003.safetensors"));
+    assert_int_equal(json_dump_file(object, index, 0), 0);
+    expect_import_refusal(folder, out, (const char *const[]){"tensor lm_head.weight: not in model-00001-of-00003.safetensors", NULL});
+    json_object_set_new(map, "lm_head.weight", json_string("../model-00001-of-00003.safetensors"));
+    assert_int_equal(json_dump_file(object, index, 0), 0);
+    expect_import_refusal(folder, out, (const char *const[]){"weight_map: lm_head.weight: want the name of a file beside it", NULL});
+    json_object_del(map, "lm_head.weight");
+    assert_int_equal(json_dump_file(object, index, 0), 0);
+    expect_import_refusal(folder, out, (const char *const[]){"tensor lm_head.weight: not in the index", NULL});
+    json_decref(object);
+    data_folder_remove(folder);
+    char *paths[] = {out, from, index, third};
+    for (size_t i = 0; i < 4; i++)
+        free(paths[i]);
+}
+
+/* What has no counterpart is refused with all that does not fit; nothing is written. */
+static void test_misfits_are_listed(void **state)
+{
+    (void)state;
+    static const char *const rms[] = {"taper.sites=all", NULL};
+    static const char *const half[] = {"taper.sites=internal", "model.pos=rope", "model.mlp=swiglu", NULL};
+    static const char *const mixed[] = {"taper.sites=all", "model.norm=layernorm", "gate.shape=constant", NULL};
+    static const char *const shifted[] = {"taper.sites=all", "model.norm=layernorm", NULL};
+    const struct {
+        const char *const *pairs;
+        bool folded;
+        const char *texts[4];
+    } misfits[] = {
+        {rms, false, {"GPT2LMHeadModel: model.norm is rmsnorm", "LlamaForCausalLM: model.pos is learned", "LlamaForCausalLM: model.mlp is no swiglu"}},
+        {half, false, {"LlamaForCausalLM: taper.sites is internal", "GPT2LMHeadModel: model.mlp is swiglu"}},
+        {mixed, false, {"GPT2LMHeadModel: the gate is 0.5 at step 4"}},
+        {shifted, true, {"GPT2LMHeadModel: lm_head.bias has no place"}},
+    };
+    for (size_t i = 0; i < sizeof misfits / sizeof misfits[0]; i++) {
+        struct config cfg = tiny_model_config(misfits[i].pairs);
+        struct tiny_model t;
+        struct model folded;
+        struct error err = {0};
+        char summary[INTEROP_SUMMARY], *folder = data_folder_make(), *file = file_join(folder, "model"), *out = file_join(folder, "out");
+        tiny_model_open(&t, &cfg, ops_cpu(), 1);
+        if (misfits[i].folded) {
+            assert_int_equal(fold_model(&t.m, &folded, &err), STATUS_OK);
+            write_model(file, &folded);
+            model_destroy(&folded);
+        } else {
+            write_model(file, &t.m);
+        }
+        assert_int_equal(interop_export(file, out, &alone, summary, &err), STATUS_BAD_INPUT);
+        for (int k = 0; k < 4 && misfits[i].texts[k]; k++)
+            if (!strstr(err.text, misfits[i].texts[k]))
+                fail_msg("want '%s' in:\n%s", misfits[i].texts[k], err.text);
+        assert_int_not_equal(access(out, F_OK), 0);
+        tiny_model_close(&t);
+        data_folder_remove(folder);
+        free(file);
+        free(out);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_imports_give_the_golden_logits),
+        cmocka_unit_test(test_exports_give_the_golden_files),
+        cmocka_unit_test(test_configurations_survive),
+        cmocka_unit_test(test_round_trips_are_exact),
+        cmocka_unit_test(test_tokenizers_survive),
+        cmocka_unit_test(test_lying_configurations),
+        cmocka_unit_test(test_lying_tensors),
+        cmocka_unit_test(test_lying_shards),
+        cmocka_unit_test(test_misfits_are_listed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
