@@ -18,7 +18,8 @@ void client_close(struct client *c); /* NULL is fine */
 /* Ask; body is taken. Waits for the reply for as long as it takes: when the daemon goes away, STATUS_FAILED. */
 int client_ask(struct client *c, const char *what, json_t *body, json_t **reply, struct error *err);
 
-/* Ask the home: its daemon, or when none runs do the same here, holding the home's lock. *by_daemon tells (may be NULL). */
+/* Ask the home: its daemon, or when none runs do the same here, holding the home's lock. *by_daemon tells (may be
+ * NULL). */
 int client_ask_home(const struct home *home, const char *what, json_t *body, json_t **reply, bool *by_daemon,
                     struct error *err);
 

@@ -58,10 +58,12 @@ static void print_bash(void)
     printf("        esac\n        return\n    fi\n"
            "    case $verb in\n"
            "    status|wait|cancel|retry|pause|resume)\n"
-           "        COMPREPLY=($(compgen -W \"$(taper query \"${home[@]}\" --csv 'SELECT name FROM sweep' 2>/dev/null | tail -n +2)\""
+           "        COMPREPLY=($(compgen -W \"$(taper query \"${home[@]}\" --csv 'SELECT name FROM sweep' 2>/dev/null "
+           "| tail -n +2)\""
            " -- \"$word\")) ;;\n"
            "    show|log)\n"
-           "        COMPREPLY=($(compgen -W \"$(taper query \"${home[@]}\" --csv 'SELECT id FROM run' 2>/dev/null | tail -n +2)\""
+           "        COMPREPLY=($(compgen -W \"$(taper query \"${home[@]}\" --csv 'SELECT id FROM run' 2>/dev/null | "
+           "tail -n +2)\""
            " -- \"$word\")) ;;\n"
            "    help) COMPREPLY=($(compgen -W '");
     for (int i = 0; command_at(i); i++)

@@ -64,8 +64,10 @@ static int control_exec(struct control *c, int argc, char **argv, struct error *
     bool pausing = c->command == &cmd_pause || c->command == &cmd_resume;
     const struct option_spec specs[] = {{"home", 0, NULL, &c->home, NULL, NULL},
                                         {"json", 0, &c->as_json, NULL, NULL, NULL},
-                                        {pausing ? "all" : c->command == &cmd_cancel ? "wait" : NULL, 0,
-                                         pausing ? &c->all : &c->wait, NULL, NULL, NULL},
+                                        {pausing                     ? "all"
+                                         : c->command == &cmd_cancel ? "wait"
+                                                                     : NULL,
+                                         0, pausing ? &c->all : &c->wait, NULL, NULL, NULL},
                                         {0}};
     struct home home = {0};
     int operands, status = options_parse(c->command, specs, argc, argv, &operands, err);
@@ -101,20 +103,21 @@ static int resume_exec(int argc, char **argv, struct error *err)
     return control_exec(&(struct control){.command = &cmd_resume}, argc, argv, err);
 }
 
-#define CONTROL_HELP                                                                                                  \
-    "  --json        print the counts as JSON\n"                                                                      \
+#define CONTROL_HELP                                                                                                   \
+    "  --json        print the counts as JSON\n"                                                                       \
     "  --home DIR    the home (default: TAPER_HOME, else results/home)\n"
 
 const struct command cmd_cancel = {
     "cancel", "SWEEP|RUN... [--wait]", "end runs, and take them off the queue",
-    "A run that is running is asked to checkpoint and end, with all its processes, and killed when it does not; it counts\n"
+    "A run that is running is asked to checkpoint and end, with all its processes, and killed when it does not; it "
+    "counts\n"
     "as cancelled once all of them are gone. A run that another sweep wants too goes on.\n\n"
     "  --wait        return when nothing of it runs any more\n" CONTROL_HELP,
     cancel_exec};
 
-const struct command cmd_retry = {"retry", "SWEEP|RUN...", "queue failed and cancelled runs again",
-                                  "Runs that are done are left alone. A run that has a checkpoint goes on from it.\n\n" CONTROL_HELP,
-                                  retry_exec};
+const struct command cmd_retry = {
+    "retry", "SWEEP|RUN...", "queue failed and cancelled runs again",
+    "Runs that are done are left alone. A run that has a checkpoint goes on from it.\n\n" CONTROL_HELP, retry_exec};
 
 const struct command cmd_pause = {"pause", "SWEEP...|--all", "start no more runs of a sweep",
                                   "What runs already goes on.\n\n"

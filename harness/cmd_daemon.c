@@ -149,7 +149,8 @@ static int daemon_exec(int argc, char **argv, struct error *err)
 
 const struct command cmd_daemon = {
     "daemon", "[--detach] [OPTION]... | --stop [--workers|--kill]", "run the queue of a home, and answer for it",
-    "Stays in the foreground and logs to standard error and HOME/daemon.log. Ended by TERM or INT, or killed, it leaves\n"
+    "Stays in the foreground and logs to standard error and HOME/daemon.log. Ended by TERM or INT, or killed, it "
+    "leaves\n"
     "its workers running; the next daemon takes them over.\n\n"
     "  --home DIR            the home (default: TAPER_HOME, else results/home)\n"
     "  -d, --detach          go into the background once it serves\n"

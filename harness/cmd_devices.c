@@ -59,7 +59,7 @@ static void print_gpu(const json_t *gpu)
     putchar('\n');
     if (why && why[0])
         printf("  %s\n", why);
-    json_array_foreach(json_object_get(gpu, "devices"), i, row)
+    for (i = 0; (row = json_array_get(json_object_get(gpu, "devices"), i)); i++)
         printf("  %s  %s%s  %.1f of %.1f GiB used, %.1f by others%s; %lld of %lld runs\n",
                json_string_value(json_object_get(row, "id")), json_string_value(json_object_get(row, "name")),
                json_is_true(json_object_get(row, "mig")) ? " (part)" : "",
@@ -76,13 +76,13 @@ static void print_text(const json_t *all)
     size_t i;
     const json_t *row, *cpu = json_object_get(all, "cpu"), *missing = json_object_get(all, "missing");
     printf("processors: %lld\n", (long long)json_integer_value(json_object_get(cpu, "processors")));
-    json_array_foreach(json_object_get(cpu, "slots"), i, row)
+    for (i = 0; (row = json_array_get(json_object_get(cpu, "slots"), i)); i++)
         printf("  cpu:%lld  %lld threads on %s%s\n", (long long)json_integer_value(json_object_get(row, "slot")),
                (long long)json_integer_value(json_object_get(row, "threads")),
                json_string_value(json_object_get(row, "processors")),
                json_is_true(json_object_get(row, "used")) ? ", taken" : "");
     print_gpu(json_object_get(all, "gpu"));
-    json_array_foreach(missing, i, row)
+    for (i = 0; (row = json_array_get(missing, i)); i++)
         printf("  missing for GPU runs: %s\n", json_string_value(row));
     puts(json_is_true(json_object_get(all, "daemon")) ? "as the daemon has them"
                                                       : "no daemon: what one would have without options");
@@ -110,9 +110,9 @@ static int devices_exec(int argc, char **argv, struct error *err)
     return STATUS_OK;
 }
 
-const struct command cmd_devices = {
-    "devices", "[--json] [--home DIR]", "processors, GPUs, their slots, and what is missing",
-    "With a daemon: its slots, and which are taken.\n\n"
-    "  --json        the same as JSON\n"
-    "  --home DIR    the home (default: TAPER_HOME, else results/home)\n",
-    devices_exec};
+const struct command cmd_devices = {"devices", "[--json] [--home DIR]",
+                                    "processors, GPUs, their slots, and what is missing",
+                                    "With a daemon: its slots, and which are taken.\n\n"
+                                    "  --json        the same as JSON\n"
+                                    "  --home DIR    the home (default: TAPER_HOME, else results/home)\n",
+                                    devices_exec};

@@ -61,8 +61,7 @@ static void print_rows(const char *title, const json_t *rows)
 {
     size_t i;
     const json_t *row;
-    json_array_foreach(rows, i, row)
-    {
+    for (i = 0; (row = json_array_get(rows, i)); i++) {
         const char *name, *between = "";
         json_t *value;
         printf("%-10s", i ? "" : title);
@@ -84,8 +83,7 @@ static void print_text(const json_t *all, const char *dir)
     const json_t *attempt;
     print_object("", json_object_get(all, "run"));
     printf("%-18s %s\n", "directory", dir);
-    json_array_foreach(json_object_get(all, "attempts"), i, attempt)
-    {
+    for (i = 0; (attempt = json_array_get(json_object_get(all, "attempts"), i)); i++) {
         printf("\nattempt %lld\n", (long long)json_integer_value(json_object_get(attempt, "attempt")));
         json_t *rest = json_copy((json_t *)attempt);
         json_object_del(rest, "run");

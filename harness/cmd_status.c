@@ -44,17 +44,15 @@ static void print_text(const json_t *all, const struct home *home)
     } else {
         printf("daemon: none, %s\n", home->dir);
     }
-    json_array_foreach(json_object_get(all, "sweeps"), i, row)
-    {
+    for (i = 0; (row = json_array_get(json_object_get(all, "sweeps"), i)); i++) {
         bool paused = json_is_true(json_object_get(row, "paused"));
         printf("%-24s %6lld runs: %s%s\n", json_string_value(json_object_get(row, "sweep")),
                (long long)json_integer_value(json_object_get(row, "runs")), status_counts(row, text),
                paused ? "; paused" : "");
     }
-    json_array_foreach(json_object_get(all, "live"), i, row)
+    for (i = 0; (row = json_array_get(json_object_get(all, "live"), i)); i++)
         printf("  %s\n", status_live(row, text));
-    json_array_foreach(json_object_get(all, "failures"), i, row)
-    {
+    for (i = 0; (row = json_array_get(json_object_get(all, "failures"), i)); i++) {
         const char *cause = json_string_value(json_object_get(row, "cause"));
         const char *why = json_string_value(json_object_get(row, "text"));
         printf("  %s  %-14.40s failed %s: %s%s%.150s\n", json_string_value(json_object_get(row, "run")),

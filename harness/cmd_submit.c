@@ -48,13 +48,12 @@ void submit_print(const json_t *reply, FILE *out)
 {
     const char *state;
     json_t *count;
-    fprintf(out, "sweep %s: %lld runs, %lld new", json_string_value(json_object_get(reply, "sweep")), number(reply, "runs"),
-            number(reply, "fresh"));
+    fprintf(out, "sweep %s: %lld runs, %lld new", json_string_value(json_object_get(reply, "sweep")),
+            number(reply, "runs"), number(reply, "fresh"));
     if (number(reply, "requeued"))
         fprintf(out, ", %lld queued again", number(reply, "requeued"));
-    json_object_foreach(json_object_get(reply, "known"), state, count)
-        if (json_integer_value(count))
-            fprintf(out, ", %lld already %s", (long long)json_integer_value(count), state);
+    json_object_foreach(json_object_get(reply, "known"), state, count) if (json_integer_value(count))
+        fprintf(out, ", %lld already %s", (long long)json_integer_value(count), state);
     if (number(reply, "doubles"))
         fprintf(out, "; %lld named twice", number(reply, "doubles"));
     if (number(reply, "dropped"))

@@ -11,8 +11,7 @@ struct words {
     const char *attempt, *go, *device, *threads, *grace, *timeout, *processors, *after, *payload;
 };
 
-static int read_numbers(const struct words *w, struct worker_job *job, struct supervisor_plan *plan,
-                        struct error *err)
+static int read_numbers(const struct words *w, struct worker_job *job, struct supervisor_plan *plan, struct error *err)
 {
     long long attempt = 1, go = -1, threads = 0;
     int status = STATUS_OK;
@@ -36,16 +35,12 @@ static int read_numbers(const struct words *w, struct worker_job *job, struct su
 static int worker_exec(int argc, char **argv, struct error *err)
 {
     struct words w = {0};
-    const struct option_spec specs[] = {{"attempt", 0, NULL, &w.attempt, NULL, NULL},
-                                        {"go", 0, NULL, &w.go, NULL, NULL},
-                                        {"device", 0, NULL, &w.device, NULL, NULL},
-                                        {"threads", 0, NULL, &w.threads, NULL, NULL},
-                                        {"grace", 0, NULL, &w.grace, NULL, NULL},
-                                        {"timeout", 0, NULL, &w.timeout, NULL, NULL},
-                                        {"processors", 0, NULL, &w.processors, NULL, NULL},
-                                        {"after", 0, NULL, &w.after, NULL, NULL},
-                                        {"payload", 0, NULL, &w.payload, NULL, NULL},
-                                        {0}};
+    const struct option_spec specs[] = {
+        {"attempt", 0, NULL, &w.attempt, NULL, NULL},       {"go", 0, NULL, &w.go, NULL, NULL},
+        {"device", 0, NULL, &w.device, NULL, NULL},         {"threads", 0, NULL, &w.threads, NULL, NULL},
+        {"grace", 0, NULL, &w.grace, NULL, NULL},           {"timeout", 0, NULL, &w.timeout, NULL, NULL},
+        {"processors", 0, NULL, &w.processors, NULL, NULL}, {"after", 0, NULL, &w.after, NULL, NULL},
+        {"payload", 0, NULL, &w.payload, NULL, NULL},       {0}};
     struct worker_job job = {0};
     struct supervisor_plan plan = {0};
     struct worker_plan steps;

@@ -24,8 +24,8 @@ struct pending {
     struct pending *next;
     struct server_client *client;
     json_t *request;
-    bool waits;          /* a "wait", else one that is tried again */
-    uint64_t since;      /* uv_hrtime */
+    bool waits;     /* a "wait", else one that is tried again */
+    uint64_t since; /* uv_hrtime */
 };
 
 struct daemon {
@@ -35,7 +35,7 @@ struct daemon {
     struct server *server;
     struct pending *pending;
     struct requests requests;
-    uv_timer_t timer;    /* looks at pending, and whether a stop is complete */
+    uv_timer_t timer; /* looks at pending, and whether a stop is complete */
     uv_signal_t terminate, interrupt;
     bool timers_open, settled;
 };
@@ -169,8 +169,8 @@ static void look_at_pending(struct daemon *d)
         bool last = (uv_hrtime() - p->since) / 1000 > PATIENT_US;
         struct server_client *client = p->client;
         json_t *request = json_incref(p->request);
-        bool waits = p->waits, answered = waits ? d->news && answer_wait(d, client, request)
-                                                : answer(d, client, request, last);
+        bool waits = p->waits,
+             answered = waits ? d->news && answer_wait(d, client, request) : answer(d, client, request, last);
         json_decref(request);
         if (!answered) {
             p = p->next;
@@ -259,8 +259,8 @@ int daemon_run(const struct daemon_options *options, struct error *err)
         struct error log = {0};
         if (log_writer_open(&d->log, d->engine.home.log, &log))
             fprintf(stderr, "taper: %s\n", log.text); /* a full disk is no reason not to start */
-        d->requests = (struct requests){&d->engine.home, d->engine.store, d->engine.scheduler, d->engine.slots,
-                                        store_now()};
+        d->requests =
+            (struct requests){&d->engine.home, d->engine.store, d->engine.scheduler, d->engine.slots, store_now()};
         say(d, "taper %s (%s), process %d, serves %s", version_string(), version_revision(), (int)getpid(),
             d->engine.home.dir);
         status = scheduler_recover(d->engine.scheduler, err);

@@ -25,12 +25,10 @@ static int take_slots(void *arg, const char *value, struct error *err)
 
 int engine_option_specs(struct engine_options *o, struct option_spec *specs)
 {
-    const struct option_spec rows[ENGINE_OPTIONS] = {{"slots", 0, NULL, NULL, take_slots, o},
-                                                     {"gpu-busy", 0, NULL, &o->gpu_busy, NULL, NULL},
-                                                     {"grace", 0, NULL, &o->grace, NULL, NULL},
-                                                     {"retry-delay", 0, NULL, &o->retry_delay, NULL, NULL},
-                                                     {"min-free", 0, NULL, &o->min_free, NULL, NULL},
-                                                     {"payload", 0, NULL, &o->payload, NULL, NULL}};
+    const struct option_spec rows[ENGINE_OPTIONS] = {
+        {"slots", 0, NULL, NULL, take_slots, o},         {"gpu-busy", 0, NULL, &o->gpu_busy, NULL, NULL},
+        {"grace", 0, NULL, &o->grace, NULL, NULL},       {"retry-delay", 0, NULL, &o->retry_delay, NULL, NULL},
+        {"min-free", 0, NULL, &o->min_free, NULL, NULL}, {"payload", 0, NULL, &o->payload, NULL, NULL}};
     memcpy(specs, rows, sizeof rows);
     return ENGINE_OPTIONS;
 }
@@ -87,10 +85,18 @@ int engine_open(struct engine *e, const struct engine_options *options, const ch
                                       .arg = e};
         e->slots = slots_create(&slots);
         e->executor = executor_local_create(&e->loop, NULL, payload);
-        struct scheduler_options scheduler = {.loop = &e->loop, .home = &e->home, .store = e->store,
-                                              .executor = e->executor, .slots = e->slots, .sweep = sweep,
-                                              .grace = n.grace, .retry_delay = n.retry_delay,
-                                              .min_free = n.min_free, .log = log, .changed = changed, .arg = arg};
+        struct scheduler_options scheduler = {.loop = &e->loop,
+                                              .home = &e->home,
+                                              .store = e->store,
+                                              .executor = e->executor,
+                                              .slots = e->slots,
+                                              .sweep = sweep,
+                                              .grace = n.grace,
+                                              .retry_delay = n.retry_delay,
+                                              .min_free = n.min_free,
+                                              .log = log,
+                                              .changed = changed,
+                                              .arg = arg};
         e->scheduler = scheduler_create(&scheduler);
     }
     free(payload);

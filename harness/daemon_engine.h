@@ -12,7 +12,7 @@
 /* As given on the command line; zeroed means the defaults. */
 struct engine_options {
     const char *grace, *retry_delay, *min_free, *gpu_busy, *payload;
-    int cpu_slots, gpu_runs;   /* from --slots, may be given more than once */
+    int cpu_slots, gpu_runs; /* from --slots, may be given more than once */
     bool cpu_given, gpu_given;
 };
 
@@ -21,14 +21,14 @@ enum { ENGINE_OPTIONS = 6 };
 int engine_option_specs(struct engine_options *o, struct option_spec *specs);
 
 /* Their help, for a verb's row. */
-#define ENGINE_HELP                                                                                                   \
-    "  --slots cpu:N         run N at a time on the CPU, each with its share of the processors (default: one for\n"   \
-    "                        every four processors)\n"                                                                \
+#define ENGINE_HELP                                                                                                    \
+    "  --slots cpu:N         run N at a time on the CPU, each with its share of the processors (default: one for\n"    \
+    "                        every four processors)\n"                                                                 \
     "  --slots gpu:N         run N at a time on each GPU (default 1; 0 leaves GPUs alone)\n"                           \
-    "  --gpu-busy SIZE       leave a GPU alone on which others use more memory than this (default 512Mi)\n"           \
-    "  --grace SECONDS       from asking a worker to end to killing it (default 30)\n"                                \
-    "  --retry-delay SECONDS before the first retry; twice as long each time (default 5)\n"                           \
-    "  --min-free SIZE       start nothing when the home's disk has less left (default 64Mi)\n"                       \
+    "  --gpu-busy SIZE       leave a GPU alone on which others use more memory than this (default 512Mi)\n"            \
+    "  --grace SECONDS       from asking a worker to end to killing it (default 30)\n"                                 \
+    "  --retry-delay SECONDS before the first retry; twice as long each time (default 5)\n"                            \
+    "  --min-free SIZE       start nothing when the home's disk has less left (default 64Mi)\n"                        \
     "  --payload PROGRAM     run this program in each run's directory instead of the training\n"
 
 struct engine {

@@ -83,8 +83,8 @@ static int do_submit(struct requests *r, const json_t *request, json_t **body, s
         return STATUS_BAD_INPUT;
     struct spec spec;
     struct store_submitted done = {0};
-    int status = spec_parse(&spec, text, json_string_length(json_object_get(request, "text")), path, directory, NULL,
-                            err);
+    int status =
+        spec_parse(&spec, text, json_string_length(json_object_get(request, "text")), path, directory, NULL, err);
     if (status)
         return status;
     status = store_submit(r->store, &spec, dataset_digests, &done, err);
@@ -188,13 +188,14 @@ int requests_finished(struct store *store, const char *word, bool *finished, boo
     }
     /* Runs that another sweep keeps alive after a cancel are not this one's concern. */
     sqlite3_stmt *query = NULL;
-    sqlite3_prepare_v2(store_connection(store),
-                       "SELECT EXISTS (SELECT 1 FROM sweep_run m JOIN run r ON r.id = m.run WHERE m.sweep = ?1 AND m.wanted "
-                       "AND r.state IN ('queued', 'starting', 'running')) OR EXISTS (SELECT 1 FROM run r JOIN sweep_run m "
-                       "ON r.id = m.run WHERE r.state IN ('starting', 'running') AND r.cancel AND m.sweep = ?1), "
-                       "NOT EXISTS (SELECT 1 FROM sweep_run m JOIN run r ON r.id = m.run WHERE m.sweep = ?1 "
-                       "AND r.state <> 'done')",
-                       -1, &query, NULL);
+    sqlite3_prepare_v2(
+        store_connection(store),
+        "SELECT EXISTS (SELECT 1 FROM sweep_run m JOIN run r ON r.id = m.run WHERE m.sweep = ?1 AND m.wanted "
+        "AND r.state IN ('queued', 'starting', 'running')) OR EXISTS (SELECT 1 FROM run r JOIN sweep_run m "
+        "ON r.id = m.run WHERE r.state IN ('starting', 'running') AND r.cancel AND m.sweep = ?1), "
+        "NOT EXISTS (SELECT 1 FROM sweep_run m JOIN run r ON r.id = m.run WHERE m.sweep = ?1 "
+        "AND r.state <> 'done')",
+        -1, &query, NULL);
     sqlite3_bind_text(query, 1, word, -1, SQLITE_STATIC);
     int code = sqlite3_step(query);
     if (code == SQLITE_ROW) {

@@ -1,5 +1,5 @@
-/* What can be asked of a home's queue, by name; by the daemon for its clients, and by the verbs themselves when no daemon
- * runs (they hold the lock then, and scheduler is NULL). docs/formats.md lists requests and replies. */
+/* What can be asked of a home's queue, by name; by the daemon for its clients, and by the verbs themselves when no
+ * daemon runs (they hold the lock then, and scheduler is NULL). docs/formats.md lists requests and replies. */
 #ifndef TAPER_HARNESS_DAEMON_REQUESTS_H
 #define TAPER_HARNESS_DAEMON_REQUESTS_H
 

@@ -17,7 +17,7 @@ struct server_client {
     bool paused;     /* not read from, until it has read what it was sent */
     bool last_words; /* close once everything is sent */
     bool closing;
-    bool busy;       /* inside take_lines */
+    bool busy; /* inside take_lines */
 };
 
 struct server {

@@ -1,8 +1,8 @@
 /* The daemon's side of the socket: clients, lines in, replies out.
  *
  * A client may vanish, send rubbish, send without end or never read: it costs no more than its own buffers, which are
- * bounded (PROTOCOL_LINE_MOST in, SERVER_UNSENT_MOST out, SERVER_CLIENTS_MOST clients). Only processes of the daemon's own
- * user, or root, are served. All on the loop's thread. */
+ * bounded (PROTOCOL_LINE_MOST in, SERVER_UNSENT_MOST out, SERVER_CLIENTS_MOST clients). Only processes of the daemon's
+ * own user, or root, are served. All on the loop's thread. */
 #ifndef TAPER_HARNESS_DAEMON_SERVER_H
 #define TAPER_HARNESS_DAEMON_SERVER_H
 

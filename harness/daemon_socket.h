@@ -6,8 +6,8 @@
 #include "core/error.h"
 #include "harness/home.h"
 
-/* A listening socket of mode 0600, close-on-exec. A file of that name that is there already is removed: only the holder of
- * the home's lock may call this. Returns the descriptor, or -1. */
+/* A listening socket of mode 0600, close-on-exec. A file of that name that is there already is removed: only the holder
+ * of the home's lock may call this. Returns the descriptor, or -1. */
 int daemon_socket_listen(const struct home *home, struct error *err);
 
 /* A connected, blocking socket; -1 when nobody answers (*absent is set when that means that no daemon runs). */

@@ -16,13 +16,13 @@
 #include "core/error.h"
 
 struct executor_launch {
-    const char *dir;         /* the run directory, absolute; config.json is there */
+    const char *dir; /* the run directory, absolute; config.json is there */
     int attempt;
-    const char *device;      /* "cpu", or a GPU's opaque id */
-    const char *processors;  /* "0-3,8": processors to be pinned to; NULL: any */
-    int threads;             /* 0: as many as the process may use */
-    double timeout, grace;   /* seconds; timeout 0: none */
-    const char *after;       /* what to do after training, as JSON; NULL: nothing */
+    const char *device;     /* "cpu", or a GPU's opaque id */
+    const char *processors; /* "0-3,8": processors to be pinned to; NULL: any */
+    int threads;            /* 0: as many as the process may use */
+    double timeout, grace;  /* seconds; timeout 0: none */
+    const char *after;      /* what to do after training, as JSON; NULL: nothing */
 };
 
 struct executor_job;
@@ -36,8 +36,8 @@ struct executor_started {
 };
 
 enum executor_cause {
-    EXECUTOR_EXITED,      /* by itself: code */
-    EXECUTOR_SIGNALLED,   /* signal */
+    EXECUTOR_EXITED,    /* by itself: code */
+    EXECUTOR_SIGNALLED, /* signal */
     EXECUTOR_TIMED_OUT,
     EXECUTOR_LOST,        /* gone without a word: the machine went down, or somebody killed it */
     EXECUTOR_NOT_STARTED, /* it never did anything */
@@ -45,10 +45,10 @@ enum executor_cause {
 
 struct executor_end {
     enum executor_cause cause;
-    int code, signal;            /* -1: none */
-    bool asked;                  /* it was asked to stop */
-    int64_t cpu_us, peak_bytes;  /* -1: unknown */
-    const char *text;            /* a line for people; lives until the callback returns */
+    int code, signal;           /* -1: none */
+    bool asked;                 /* it was asked to stop */
+    int64_t cpu_us, peak_bytes; /* -1: unknown */
+    const char *text;           /* a line for people; lives until the callback returns */
 };
 
 enum executor_stop {

@@ -27,16 +27,16 @@ struct executor_job {
     struct executor_local *owner;
     struct executor_job *next;
     struct process_id id;
-    char token[128];       /* "ATTEMPT-NONCE", in the environment of all that it starts */
+    char token[128]; /* "ATTEMPT-NONCE", in the environment of all that it starts */
     char *dir, *handle;
     int attempt, pidfd, go; /* -1 when there is none */
-    bool child;            /* ours to reap */
-    bool ended;            /* the supervisor is gone (a child not yet reaped) */
+    bool child;             /* ours to reap */
+    bool ended;             /* the supervisor is gone (a child not yet reaped) */
     bool asked;
     double grace;
     siginfo_t exit;
     uv_poll_t watch;
-    uv_timer_t timer;      /* sweeping once it has ended; before: a stop that does not come to an end */
+    uv_timer_t timer; /* sweeping once it has ended; before: a stop that does not come to an end */
     int open_handles;
 };
 
@@ -143,9 +143,9 @@ static void end_without_file(const struct executor_job *job, struct executor_end
         end->text = "another worker is in the run directory";
         break;
     default: /* exit.json could not be written, or nothing could: the status is all there is */
-        end->cause = job->exit.si_status > 128          ? EXECUTOR_SIGNALLED
+        end->cause = job->exit.si_status > 128                   ? EXECUTOR_SIGNALLED
                      : job->exit.si_status == SUPERVISOR_TIMEOUT ? EXECUTOR_TIMED_OUT
-                                                                : EXECUTOR_EXITED;
+                                                                 : EXECUTOR_EXITED;
         end->code = end->cause == EXECUTOR_EXITED ? job->exit.si_status : -1;
         end->signal = end->cause == EXECUTOR_SIGNALLED ? job->exit.si_status - 128 : -1;
         end->text = "see log.txt";
@@ -453,8 +453,12 @@ static void local_destroy(struct executor *base)
 struct executor *executor_local_create(uv_loop_t *loop, const char *program, const char *payload)
 {
     struct executor_local *ex = memory_alloc(1, sizeof *ex);
-    ex->base = (struct executor){.name = "local", .start = local_start, .release = local_release,
-                                 .adopt = local_adopt, .stop = local_stop, .owns = local_owns,
+    ex->base = (struct executor){.name = "local",
+                                 .start = local_start,
+                                 .release = local_release,
+                                 .adopt = local_adopt,
+                                 .stop = local_stop,
+                                 .owns = local_owns,
                                  .destroy = local_destroy};
     ex->loop = loop;
     ex->program = memory_string(program ? program : "/proc/self/exe");

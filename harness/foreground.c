@@ -18,7 +18,7 @@ struct foreground {
     struct engine engine;
     char sweep[SPEC_NAME];
     bool terminal, news, stopping, over, done;
-    int drawn;              /* lines on the screen that are ours */
+    int drawn; /* lines on the screen that are ours */
     uint64_t begun;
     uv_timer_t draw, check;
     uv_signal_t interrupt, terminate;
@@ -52,8 +52,7 @@ static double time_left(const json_t *sweep, const json_t *live)
     const json_t *row;
     double left = 0, whole = 0;
     int known = 0;
-    json_array_foreach(live, i, row)
-    {
+    for (i = 0; (row = json_array_get(live, i)); i++) {
         const json_t *seconds = json_object_get(row, "seconds_left"), *ms = json_object_get(row, "ms");
         if (!json_is_number(seconds) || !json_is_number(ms))
             continue;
@@ -84,8 +83,7 @@ static void draw(struct foreground *f)
              status_duration(1e-9 * (double)(uv_hrtime() - f->begun), spent),
              status_duration(time_left(sweep, json_object_get(all, "live")), left));
     put_line(f, text, columns);
-    json_array_foreach(json_object_get(all, "live"), i, row)
-    {
+    for (i = 0; (row = json_array_get(json_object_get(all, "live"), i)); i++) {
         char live[256];
         if ((int)i >= most)
             break;
@@ -190,8 +188,8 @@ static int report(struct foreground *f, struct error *err)
         return STATUS_OK;
     if (f->stopping)
         return error_set(err, STATUS_STOPPED, "stopped; the same command goes on with it");
-    return error_set(err, STATUS_FAILED, "not all runs are done; 'taper status' says why, 'taper retry %s' queues them again",
-                     f->sweep);
+    return error_set(err, STATUS_FAILED,
+                     "not all runs are done; 'taper status' says why, 'taper retry %s' queues them again", f->sweep);
 }
 
 int foreground_run(const struct engine_options *options, const char *home, const json_t *submit, struct error *err)

@@ -18,14 +18,14 @@ enum { LOG_BYTES = 4 << 20, LOG_LINE = 16 << 10 };
 struct log_writer {
     char *path;
     int fd;
-    off_t size, most;      /* bytes in the file, and when it is full (LOG_BYTES) */
-    char line[LOG_LINE];   /* the line being collected; a longer one is written in pieces */
+    off_t size, most;    /* bytes in the file, and when it is full (LOG_BYTES) */
+    char line[LOG_LINE]; /* the line being collected; a longer one is written in pieces */
     size_t used;
-    bool carriage;         /* the byte before was a carriage return */
+    bool carriage; /* the byte before was a carriage return */
     char out[LOG_LINE * 2];
     size_t pending;
-    uint64_t lost;         /* bytes that could not be written since the last success */
-    char last[160];        /* the last line that was not empty, cut */
+    uint64_t lost;  /* bytes that could not be written since the last success */
+    char last[160]; /* the last line that was not empty, cut */
 };
 
 /* Open for appending. */

@@ -17,12 +17,12 @@ enum { NVML_ID = 96, NVML_PROCESSES = 64 };
 struct nvml_device {
     char id[NVML_ID], name[NVML_ID];
     bool mig;
-    bool unknown;           /* its memory could not be read just now */
-    uint64_t total, used;   /* bytes */
-    int processes;          /* that compute on it; at most NVML_PROCESSES are listed */
+    bool unknown;         /* its memory could not be read just now */
+    uint64_t total, used; /* bytes */
+    int processes;        /* that compute on it; at most NVML_PROCESSES are listed */
     struct {
         pid_t pid;
-        uint64_t bytes;     /* 0 when the driver does not tell */
+        uint64_t bytes; /* 0 when the driver does not tell */
     } process[NVML_PROCESSES];
 };
 

@@ -45,9 +45,8 @@ int process_read(pid_t pid, struct process_row *row)
     int parent, group, session;
     char state;
     uint64_t start;
-    if (!at || sscanf(at + 1,
-                      " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64, &state,
-                      &parent, &group, &session, &start) != 5)
+    if (!at || sscanf(at + 1, " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64,
+                      &state, &parent, &group, &session, &start) != 5)
         return -1;
     *row = (struct process_row){pid, parent, group, session, start, state};
     return 0;

@@ -26,14 +26,14 @@ struct protocol_reader {
 /* Take in bytes. Returns STATUS_OK, or STATUS_BAD_INPUT when a line is too long (nothing more can be read then). */
 int protocol_feed(struct protocol_reader *r, const char *bytes, size_t size, struct error *err);
 
-/* The next whole line without its newline (nor a carriage return before it), valid until the next feed; false when there
- * is none. */
+/* The next whole line without its newline (nor a carriage return before it), valid until the next feed; false when
+ * there is none. */
 bool protocol_line(struct protocol_reader *r, const char **line, size_t *size);
 
 void protocol_fini(struct protocol_reader *r);
 
-/* Understand a request: an object of this version with a "do". *request is a new reference, also set on failure when the
- * line was an object at all, so that its id can be given back. */
+/* Understand a request: an object of this version with a "do". *request is a new reference, also set on failure when
+ * the line was an object at all, so that its id can be given back. */
 int protocol_parse(const char *line, size_t size, json_t **request, struct error *err);
 
 /* A reply as a line with its newline, on the heap. `body` (taken; may be NULL) holds what else the reply says. */

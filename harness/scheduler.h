@@ -10,9 +10,9 @@
  *   exit 3 (stopped)            queued again; counts for nothing
  *   exit 1, a signal, timeout   counts against `retries`: queued again after retry_delay * 2^failures (at most ten
  *                               minutes), or failed
- *   lost, never let go          queued again; counts for nothing, but waits longer each time in a row (a minute at most)
- *   the disk was full           queued again; counts for nothing
- *   cancel was asked for        cancelled, unless it got done all the same
+ *   lost, never let go          queued again; counts for nothing, but waits longer each time in a row (a minute at
+ * most) the disk was full           queued again; counts for nothing cancel was asked for        cancelled, unless it
+ * got done all the same
  *
  * While the store cannot be written (disk full, another writer), everything waits and is tried again: attempts go on,
  * ends are remembered, no new attempt starts. All on the loop's thread. */
@@ -36,14 +36,14 @@ struct scheduler_options {
     uv_loop_t *loop;
     const struct home *home;
     struct store *store;
-    struct executor *executor;  /* on_end is set by the scheduler */
+    struct executor *executor; /* on_end is set by the scheduler */
     struct slots *slots;
-    const char *sweep;          /* only this sweep's runs; NULL: all */
-    double grace;               /* seconds between a stop and the kill */
-    double retry_delay;         /* seconds before the first retry */
-    uint64_t min_free;          /* bytes that must be free on the home's disk for an attempt to start */
+    const char *sweep;                        /* only this sweep's runs; NULL: all */
+    double grace;                             /* seconds between a stop and the kill */
+    double retry_delay;                       /* seconds before the first retry */
+    uint64_t min_free;                        /* bytes that must be free on the home's disk for an attempt to start */
     void (*log)(void *arg, const char *text); /* a line for the log */
-    void (*changed)(void *arg); /* runs changed state, or were measured */
+    void (*changed)(void *arg);               /* runs changed state, or were measured */
     void *arg;
 };
 

@@ -13,12 +13,12 @@ struct job {
     char run[CONFIG_ID];
     int attempt;
     struct slots_grant grant;
-    bool stopping;        /* asked to end */
-    bool ended;           /* gone, but the store does not know yet */
+    bool stopping; /* asked to end */
+    bool ended;    /* gone, but the store does not know yet */
     bool adopted;
-    uint64_t begun;       /* uv_hrtime */
+    uint64_t begun; /* uv_hrtime */
     struct executor_end end;
-    char text[256];       /* end.text */
+    char text[256]; /* end.text */
 };
 
 struct scheduler {
@@ -32,8 +32,8 @@ struct scheduler {
     enum store_trouble trouble_kind;
     uv_timer_t fill_timer, journal_timer, trouble_timer, delay_timer;
     char host[256], *libraries;
-    int64_t clock_base;     /* UTC us when clock_begin was read */
-    uint64_t clock_begin;   /* uv_hrtime */
+    int64_t clock_base;   /* UTC us when clock_begin was read */
+    uint64_t clock_begin; /* uv_hrtime */
     int open_handles;
 };
 

@@ -12,8 +12,8 @@
 
 struct gpu {
     struct nvml_device device;
-    uint64_t foreign;   /* bytes used by others */
-    bool gone;          /* the driver no longer lists it */
+    uint64_t foreign; /* bytes used by others */
+    bool gone;        /* the driver no longer lists it */
     int taken[SLOTS_MOST];
 };
 
@@ -24,7 +24,7 @@ struct slots {
     struct nvml *nvml;
     struct gpu *gpus;
     int gpu_count;
-    char missing[512];     /* why there are no GPUs */
+    char missing[512]; /* why there are no GPUs */
 };
 
 static void find_processors(struct slots *s)
@@ -327,12 +327,12 @@ json_t *slots_to_json(const struct slots *s)
     json_t *list = json_array();
     for (int i = 0; i < s->gpu_count; i++) {
         const struct gpu *gpu = &s->gpus[i];
-        json_array_append_new(
-            list, json_pack("{s:s, s:s, s:b, s:I, s:I, s:I, s:b, s:i, s:i}", "id", gpu->device.id, "name",
-                            gpu->device.name, "mig", (int)gpu->device.mig, "total", (json_int_t)gpu->device.total,
-                            "used", (json_int_t)gpu->device.used, "foreign", (json_int_t)gpu->foreign, "busy",
-                            (int)gpu_busy(s, gpu), "runs", s->options.gpu_runs, "taken",
-                            s->options.gpu_runs - free_units(s, gpu)));
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s, s:b, s:I, s:I, s:I, s:b, s:i, s:i}", "id", gpu->device.id, "name",
+                                        gpu->device.name, "mig", (int)gpu->device.mig, "total",
+                                        (json_int_t)gpu->device.total, "used", (json_int_t)gpu->device.used, "foreign",
+                                        (json_int_t)gpu->foreign, "busy", (int)gpu_busy(s, gpu), "runs",
+                                        s->options.gpu_runs, "taken", s->options.gpu_runs - free_units(s, gpu)));
     }
     json_t *gpu = json_pack("{s:s, s:s, s:o}", "driver", s->nvml ? nvml_driver(s->nvml) : "", "missing", s->missing,
                             "devices", list);

@@ -17,22 +17,22 @@
 enum { SLOTS_MOST = 1024, SLOTS_NAME = 8192, SLOTS_DEVICE = 96 };
 
 struct slots_options {
-    int cpu;                 /* CPU slots; -1: one for every four processors, at least one; 0: none */
-    int gpu_runs;            /* runs on a GPU at a time; 0: leave GPUs alone */
-    uint64_t gpu_foreign;    /* bytes others may use on a GPU before it counts as busy */
+    int cpu;              /* CPU slots; -1: one for every four processors, at least one; 0: none */
+    int gpu_runs;         /* runs on a GPU at a time; 0: leave GPUs alone */
+    uint64_t gpu_foreign; /* bytes others may use on a GPU before it counts as busy */
     /* Whether a process is one of our workers' (NULL: none is). */
     bool (*owns)(void *arg, pid_t pid);
     void *arg;
 };
 
 struct slots_grant {
-    int pool;                     /* enum device_kind */
+    int pool; /* enum device_kind */
     int count;
-    int units[SLOTS_MOST];        /* which */
-    char device[SLOTS_DEVICE];    /* "cpu", or the GPU's id */
+    int units[SLOTS_MOST];     /* which */
+    char device[SLOTS_DEVICE]; /* "cpu", or the GPU's id */
     char name[SLOTS_NAME];
-    char processors[SLOTS_NAME];  /* "0-3,8"; "" : any */
-    int threads;                  /* 0: no opinion */
+    char processors[SLOTS_NAME]; /* "0-3,8"; "" : any */
+    int threads;                 /* 0: no opinion */
 };
 
 struct slots;

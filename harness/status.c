@@ -55,8 +55,7 @@ static void add_time_left(json_t *live)
 {
     size_t i;
     json_t *row;
-    json_array_foreach(live, i, row)
-    {
+    for (i = 0; (row = json_array_get(live, i)); i++) {
         json_t *ms = json_object_get(row, "ms");
         json_int_t step = json_integer_value(json_object_get(row, "step"));
         json_int_t steps = json_integer_value(json_object_get(row, "steps"));
@@ -69,7 +68,8 @@ static void add_time_left(json_t *live)
 int status_collect(struct store *store, const char *sweep, json_t **out, struct error *err)
 {
     static const char sweeps_sql[] =
-        "SELECT s.name AS sweep, s.paused, count(r.id) AS runs, count(CASE r.state WHEN 'queued' THEN 1 END) AS queued, "
+        "SELECT s.name AS sweep, s.paused, count(r.id) AS runs, count(CASE r.state WHEN 'queued' THEN 1 END) AS "
+        "queued, "
         "count(CASE r.state WHEN 'starting' THEN 1 END) AS starting, "
         "count(CASE r.state WHEN 'running' THEN 1 END) AS running, count(CASE r.state WHEN 'done' THEN 1 END) AS done, "
         "count(CASE r.state WHEN 'failed' THEN 1 END) AS failed, "
@@ -104,7 +104,7 @@ int status_collect(struct store *store, const char *sweep, json_t **out, struct 
     }
     size_t i;
     json_t *row;
-    json_array_foreach(sweeps, i, row)
+    for (i = 0; (row = json_array_get(sweeps, i)); i++)
         json_object_set_new(row, "paused", json_boolean(json_integer_value(json_object_get(row, "paused"))));
     add_time_left(live);
     *out = json_pack("{s:o, s:o, s:o}", "sweeps", sweeps, "live", live, "failures", failures);
@@ -115,14 +115,15 @@ int status_run(struct store *store, const char *id, json_t **out, struct error *
 {
     static const struct {
         const char *name, *sql;
-    } parts[] = {
-        {"attempts", "SELECT * FROM attempt WHERE run = ?1 ORDER BY attempt"},
-        {"evals", "SELECT step, split, loss, tokens FROM eval WHERE run = ?1 ORDER BY step, split"},
-        {"events", "SELECT * FROM (SELECT id, time, attempt, step, kind, text FROM event WHERE run = ?1 "
-                   "ORDER BY id DESC LIMIT 20) ORDER BY id"}};
+    } parts[] = {{"attempts", "SELECT * FROM attempt WHERE run = ?1 ORDER BY attempt"},
+                 {"evals", "SELECT step, split, loss, tokens FROM eval WHERE run = ?1 ORDER BY step, split"},
+                 {"events", "SELECT * FROM (SELECT id, time, attempt, step, kind, text FROM event WHERE run = ?1 "
+                            "ORDER BY id DESC LIMIT 20) ORDER BY id"}};
     json_t *rows = NULL;
-    int status = rows_json(store, "SELECT r.*, coalesce((SELECT step FROM journal j WHERE j.run = r.id), 0) AS step "
-                                  "FROM run r WHERE id = ?1", id, &rows, err);
+    int status = rows_json(store,
+                           "SELECT r.*, coalesce((SELECT step FROM journal j WHERE j.run = r.id), 0) AS step "
+                           "FROM run r WHERE id = ?1",
+                           id, &rows, err);
     if (status)
         return status;
     json_t *run = json_array_get(rows, 0);

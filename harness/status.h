@@ -13,8 +13,8 @@
  *  "live":[{"run":..,"sweep":..,"variant":..,"seed":..,"state":..,"attempt":..,"slot":..,"started":us,"step":..,
  *   "steps":..,"loss":..,"ms":..,"seconds_left":..}],
  *  "failures":[{"run":..,"sweep":..,"variant":..,"attempt":..,"cause":..,"text":..,"ended":us}]}
- * sweep: one sweep's part of it, or NULL. Numbers that are not known are null. failures: the latest ten runs that failed
- * for good. A new reference. */
+ * sweep: one sweep's part of it, or NULL. Numbers that are not known are null. failures: the latest ten runs that
+ * failed for good. A new reference. */
 int status_collect(struct store *store, const char *sweep, json_t **out, struct error *err);
 
 /* One run: {"run":{every column},"config":{..},"attempts":[..],"evals":[..],"events":[the latest 20]}. */

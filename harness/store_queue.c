@@ -71,10 +71,11 @@ int store_queue_lost_in_a_row(struct store *s, const char *run, int attempt)
 {
     sqlite3_stmt *query = NULL;
     int times = 0;
-    sqlite3_prepare_v2(store_connection(s),
-                       "SELECT attempt, cause, started, coalesce(ended, ?3) FROM attempt WHERE run = ?1 AND attempt <= ?2 "
-                       "ORDER BY attempt DESC",
-                       -1, &query, NULL);
+    sqlite3_prepare_v2(
+        store_connection(s),
+        "SELECT attempt, cause, started, coalesce(ended, ?3) FROM attempt WHERE run = ?1 AND attempt <= ?2 "
+        "ORDER BY attempt DESC",
+        -1, &query, NULL);
     sqlite3_bind_text(query, 1, run, -1, SQLITE_STATIC);
     sqlite3_bind_int(query, 2, attempt);
     sqlite3_bind_int64(query, 3, store_now());

@@ -15,7 +15,8 @@ void store_queue_fini(struct store_queue *q); /* before store_close */
 int store_queue_next(struct store_queue *q, struct store *s, const char *sweep, int device, int64_t slots, int64_t now,
                      struct store_run *run, bool *found, struct error *err);
 
-/* A run's configuration and what to do after it, as the JSON that is stored; on the heap. *after is NULL for nothing. */
+/* A run's configuration and what to do after it, as the JSON that is stored; on the heap. *after is NULL for nothing.
+ */
 int store_queue_texts(struct store_queue *q, struct store *s, const char *run, char **config, char **after,
                       struct error *err);
 

@@ -8,8 +8,8 @@
 
 #include "core/error.h"
 
-/* Check a file, reporting every fault to standard error, and have the digests of its data made, which are kept: a daemon
- * that is asked next need not read the data while others wait for it. */
+/* Check a file, reporting every fault to standard error, and have the digests of its data made, which are kept: a
+ * daemon that is asked next need not read the data while others wait for it. */
 int submit_check(const char *path, struct error *err);
 
 /* The body of a "submit" request for a file, to be read from the current directory. A new reference. */

@@ -24,18 +24,18 @@ enum supervisor_exit { SUPERVISOR_TIMEOUT = 124, SUPERVISOR_NOT_STARTED = 125, S
 
 /* One thing to do: a function called in the forked child, whose result is the exit status, or a program. */
 struct supervisor_step {
-    const char *name;            /* "train", "fold", ... */
+    const char *name; /* "train", "fold", ... */
     int (*call)(void *arg);
     void *arg;
-    char *const *argv;           /* when call is NULL; argv[0] is looked up in PATH when it has no slash */
+    char *const *argv; /* when call is NULL; argv[0] is looked up in PATH when it has no slash */
 };
 
 struct supervisor_plan {
-    const char *dir;             /* the run directory, made when missing; it becomes the working directory */
+    const char *dir; /* the run directory, made when missing; it becomes the working directory */
     int attempt;
-    const char *token;           /* who asked for it; repeated in exit.json */
-    int go;                      /* descriptor of the go byte, -1: do not wait */
-    double timeout, grace;       /* seconds; timeout 0: none */
+    const char *token;     /* who asked for it; repeated in exit.json */
+    int go;                /* descriptor of the go byte, -1: do not wait */
+    double timeout, grace; /* seconds; timeout 0: none */
     const struct supervisor_step *steps;
     int count;
 };

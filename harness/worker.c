@@ -130,9 +130,8 @@ int worker_plan_init(struct worker_plan *plan, const struct worker_job *job, con
     const char *name;
     json_t *value;
     *plan = (struct worker_plan){.job = *job};
-    json_object_foreach((json_t *)after, name, value)
-        if (!is_after_step(name))
-            return error_set(err, STATUS_BAD_INPUT, "after: no step '%s'", name);
+    json_object_foreach((json_t *)after, name, value) if (!is_after_step(name)) return error_set(
+        err, STATUS_BAD_INPUT, "after: no step '%s'", name);
     if (job->payload) {
         plan->words[0][0] = memory_string(job->payload);
         plan->words[0][1] = memory_format("%d", job->attempt);

@@ -12,9 +12,9 @@ enum { WORKER_STEPS_MOST = 8, WORKER_WORDS_MOST = 8 };
 /* What the worker was told. */
 struct worker_job {
     int attempt;
-    const char *device;   /* "cpu", a GPU's opaque id, NULL: as the configuration says */
-    int threads;          /* 0: as the configuration says */
-    const char *payload;  /* a program to run instead of the training, with the attempt's number; NULL: train */
+    const char *device;  /* "cpu", a GPU's opaque id, NULL: as the configuration says */
+    int threads;         /* 0: as the configuration says */
+    const char *payload; /* a program to run instead of the training, with the attempt's number; NULL: train */
 };
 
 struct worker_plan {

@@ -1,5 +1,5 @@
-/* What the harness costs: submitting and showing 10,000 runs, and 1,000 runs that do nothing through two slots, beside the
- * bare cost of starting and ending as many processes of the same program (two at a time) and of the payload. */
+/* What the harness costs: submitting and showing 10,000 runs, and 1,000 runs that do nothing through two slots, beside
+ * the bare cost of starting and ending as many processes of the same program (two at a time) and of the payload. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -87,7 +87,8 @@ static char *sweep(const char *folder, const char *name, int runs)
 {
     char *path = memory_format("%s/%s.yaml", folder, name);
     char *text = memory_format("sweep: %s\nbase: {model.size: demo, data.size: 20000}\n"
-                               "grid: {seed: {range: [0, %d]}}\n", name, runs - 1);
+                               "grid: {seed: {range: [0, %d]}}\n",
+                               name, runs - 1);
     if (file_write_all(path, text, strlen(text), NULL))
         exit(1);
     free(text);
@@ -100,7 +101,8 @@ int main(void)
     if (!mkdtemp(folder))
         return 1;
     program = getenv("TAPER") ? getenv("TAPER") : "./taper";
-    char *home = file_join(folder, "home"), *many = sweep(folder, "many", MANY), *none = sweep(folder, "none", NOTHINGS);
+    char *home = file_join(folder, "home"), *many = sweep(folder, "many", MANY),
+         *none = sweep(folder, "none", NOTHINGS);
     setenv("TAPER_HOME", home, 1);
     setenv("OMP_NUM_THREADS", "1", 1);
     char *submit[] = {(char *)program, "submit", many, NULL}, *show[] = {(char *)program, "status", NULL};

@@ -130,8 +130,14 @@ static void rubbish_is_answered(void **state)
     (void)state;
     char line[4096];
     int fd = dial();
-    const char *const wrong[] = {"rubbish\n", "{}\n", "[]\n", "{\"v\":1,\"do\":\"fly\"}\n", "{\"v\":7,\"do\":\"ping\"}\n",
-                                 "\xff\xfe\x01\n", "{\"v\":1,\"do\":\"cancel\"}\n", "{\"v\":1,\"do\":\"wait\"}\n",
+    const char *const wrong[] = {"rubbish\n",
+                                 "{}\n",
+                                 "[]\n",
+                                 "{\"v\":1,\"do\":\"fly\"}\n",
+                                 "{\"v\":7,\"do\":\"ping\"}\n",
+                                 "\xff\xfe\x01\n",
+                                 "{\"v\":1,\"do\":\"cancel\"}\n",
+                                 "{\"v\":1,\"do\":\"wait\"}\n",
                                  "{\"v\":1,\"do\":\"wait\",\"what\":\"nothing\"}\n",
                                  "{\"v\":1,\"do\":\"submit\",\"text\":\"a: [\",\"path\":\"x\",\"directory\":\"/\"}\n"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -256,9 +262,11 @@ static void other_users_are_not_served(void **state)
 
 static json_t *sweep(const char *name, int steps)
 {
-    char *text = memory_format("sweep: %s\nbase: {model.size: demo, model.d_model: 16, model.layers: 1, model.heads: 1, "
-                               "model.context: 16, model.vocab: 300, data.size: 20000, train.steps: %d}\n"
-                               "grid: {seed: {range: [0, 9]}}\n", name, steps);
+    char *text =
+        memory_format("sweep: %s\nbase: {model.size: demo, model.d_model: 16, model.layers: 1, model.heads: 1, "
+                      "model.context: 16, model.vocab: 300, data.size: 20000, train.steps: %d}\n"
+                      "grid: {seed: {range: [0, 9]}}\n",
+                      name, steps);
     json_t *body = json_pack("{s:s, s:s, s:s}", "text", text, "path", "sweep.yaml", "directory", "/");
     free(text);
     return body;
@@ -331,10 +339,13 @@ static void a_foreign_writer_only_delays(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rubbish_is_answered),        cmocka_unit_test(an_endless_line_is_cut_off),
-        cmocka_unit_test(clients_vanish),             cmocka_unit_test(one_that_never_reads_holds_nobody_up),
-        cmocka_unit_test(many_at_once),               cmocka_unit_test(other_users_are_not_served),
-        cmocka_unit_test(a_long_reader_stops_nothing), cmocka_unit_test(a_foreign_writer_only_delays)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rubbish_is_answered),
+                                       cmocka_unit_test(an_endless_line_is_cut_off),
+                                       cmocka_unit_test(clients_vanish),
+                                       cmocka_unit_test(one_that_never_reads_holds_nobody_up),
+                                       cmocka_unit_test(many_at_once),
+                                       cmocka_unit_test(other_users_are_not_served),
+                                       cmocka_unit_test(a_long_reader_stops_nothing),
+                                       cmocka_unit_test(a_foreign_writer_only_delays)};
     return cmocka_run_group_tests(tests, start_daemon, stop_daemon);
 }

@@ -113,6 +113,7 @@ static void the_size_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(carriage_returns_collapse),
-                                       cmocka_unit_test(long_lines_are_kept_whole), cmocka_unit_test(the_size_is_bounded)};
+                                       cmocka_unit_test(long_lines_are_kept_whole),
+                                       cmocka_unit_test(the_size_is_bounded)};
     return cmocka_run_group_tests(tests, make_folder, drop_folder);
 }

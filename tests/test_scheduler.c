@@ -101,8 +101,12 @@ static void open_scheduler(int slots, double retry_delay)
     assert_int_equal(store_open(&b.store, &b.home, STORE_WRITE, NULL), STATUS_OK);
     uv_loop_init(&b.loop);
     b.slots = slots_create(&(struct slots_options){.cpu = slots});
-    struct scheduler_options options = {.loop = &b.loop, .home = &b.home, .store = b.store,
-                                        .executor = &b.executor.base, .slots = b.slots, .grace = 1,
+    struct scheduler_options options = {.loop = &b.loop,
+                                        .home = &b.home,
+                                        .store = b.store,
+                                        .executor = &b.executor.base,
+                                        .slots = b.slots,
+                                        .grace = 1,
                                         .retry_delay = retry_delay};
     b.scheduler = scheduler_create(&options);
 }
@@ -120,8 +124,12 @@ static int make_home(void **state)
 {
     (void)state;
     memset(&b, 0, sizeof b);
-    b.executor.base = (struct executor){.name = "scripted", .start = scripted_start, .release = scripted_release,
-                                        .adopt = scripted_adopt, .stop = scripted_stop, .owns = scripted_owns,
+    b.executor.base = (struct executor){.name = "scripted",
+                                        .start = scripted_start,
+                                        .release = scripted_release,
+                                        .adopt = scripted_adopt,
+                                        .stop = scripted_stop,
+                                        .owns = scripted_owns,
                                         .destroy = scripted_destroy};
     snprintf(b.folder, sizeof b.folder, "/tmp/taper-s.XXXXXX");
     return mkdtemp(b.folder) && home_init(&b.home, b.folder, true, NULL) == STATUS_OK ? 0 : -1;
@@ -150,8 +158,8 @@ static void submit(const char *name, int first, int last, const char *rest)
     struct spec spec;
     struct store_submitted done;
     struct error err = {0};
-    char *text = memory_format("sweep: %s\nbase: {model.size: demo}\ngrid: {seed: {range: [%d, %d]}}\n%s\n", name, first,
-                               last, rest);
+    char *text = memory_format("sweep: %s\nbase: {model.size: demo}\ngrid: {seed: {range: [%d, %d]}}\n%s\n", name,
+                               first, last, rest);
     int status = spec_parse(&spec, text, strlen(text), "test.yaml", "/", NULL, &err);
     if (!status)
         status = store_submit(b.store, &spec, plain_digests, &done, &err);
@@ -180,8 +188,12 @@ static void until_started(int count)
 
 static void ends(int job, enum executor_cause cause, int code)
 {
-    struct executor_end end = {.cause = cause, .code = cause == EXECUTOR_EXITED ? code : -1,
-                               .signal = cause == EXECUTOR_SIGNALLED ? code : -1, .cpu_us = 5, .peak_bytes = 6, .text = "",
+    struct executor_end end = {.cause = cause,
+                               .code = cause == EXECUTOR_EXITED ? code : -1,
+                               .signal = cause == EXECUTOR_SIGNALLED ? code : -1,
+                               .cpu_us = 5,
+                               .peak_bytes = 6,
+                               .text = "",
                                .asked = b.executor.jobs[job].stopped};
     b.executor.jobs[job].over = true;
     b.executor.base.on_end(b.executor.base.arg, &b.executor.jobs[job], &end);

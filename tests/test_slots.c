@@ -124,7 +124,8 @@ static void grants_are_taken_again_by_name(void **state)
     slots_give(s, &g);
     assert_int_equal(slots_free(s, DEVICE_CUDA), 2);
     /* What no longer exists, or never did, is carried along without harm. */
-    const char *odd[] = {"cpu:7", "gpu:GPU-gone:0", "", "cpu:", "cpu:x", "gpu:", "nonsense", "cpu:99999999999999999999"};
+    const char *odd[] = {
+        "cpu:7", "gpu:GPU-gone:0", "", "cpu:", "cpu:x", "gpu:", "nonsense", "cpu:99999999999999999999"};
     for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
         slots_adopt(s, odd[i], &g);
         slots_give(s, &g);
@@ -233,9 +234,9 @@ static void without_a_driver_the_reason_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cpu_slots_share_the_processors), cmocka_unit_test(wide_runs_take_several),
-        cmocka_unit_test(grants_are_taken_again_by_name), cmocka_unit_test(gpus_fill_evenly),
-        cmocka_unit_test(busy_gpus_are_left_alone),       cmocka_unit_test(parts_stand_for_a_split_gpu),
+        cmocka_unit_test(cpu_slots_share_the_processors),     cmocka_unit_test(wide_runs_take_several),
+        cmocka_unit_test(grants_are_taken_again_by_name),     cmocka_unit_test(gpus_fill_evenly),
+        cmocka_unit_test(busy_gpus_are_left_alone),           cmocka_unit_test(parts_stand_for_a_split_gpu),
         cmocka_unit_test(without_a_driver_the_reason_is_told)};
     return cmocka_run_group_tests(tests, build_library, drop_library);
 }
