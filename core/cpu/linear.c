@@ -7,7 +7,7 @@
  * not small), or where a side of the matrix is small our own, over a weight matrix packed once by all threads. */
 static int block_rows(int width)
 {
-    enum { FLOATS = 192 << 10, LEAST = 120, MOST = 1200, STEP = 120 };
+    enum { FLOATS = 192 << 10, LEAST = 480, MOST = 1200, STEP = 120 };
     int rows = FLOATS / (width > 0 ? width : 1);
     return rows < LEAST ? LEAST : rows > MOST ? MOST : rows / STEP * STEP;
 }
