@@ -107,8 +107,9 @@ static void put_step(FILE *out, int variant, int seed, int step)
     put_number(out, "radial", broken ? NAN : bare ? -0.02 - 0.001 * seed : 1e-7 * (seed + 1));
     put_number(out, "radial_rms", bare ? 0.05 : 2e-7);
     put_number(out, "tangential_rms", 0.5 + 0.01 * variant);
-    put_number(out, "leading", 0.25);
-    put_number(out, "bounded", bare ? (step == 100 ? 0.9921875 : 1) : 0);
+    put_number(out, "leading", broken ? 0 : 0.25);
+    if (!broken)
+        put_number(out, "bounded", bare ? (step == 100 ? 0.9921875 : 1) : 0);
     put_number(out, "ms", 20 + seed + (step == 50 ? 100 : 0));
     put_sites(out, variant, seed, step);
     fputs("}\n", out);
