@@ -340,7 +340,7 @@ static void sweeps_are_chosen(void **state)
     (void)state;
     struct table_result t;
     struct error why = {0};
-    fixture_submit(&f, "sweep: other\nbase: {train.steps: 100}\nvariants: {mine: {taper.sites: all}}\n");
+    fixture_submit(&f, "sweep: other\nbase: {train.steps: 120}\nvariants: {mine: {taper.sites: all}}\n");
     GOOD(table_result_make(&t, f.s, "table-tinystories", NULL, err));
     assert_string_equal(t.sweep, "other");
     assert_int_equal(t.rows, 1);
