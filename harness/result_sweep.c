@@ -10,8 +10,12 @@
 int result_views(struct store *s, struct error *err)
 {
     static const char create[] = "CREATE VIEW";
+    struct result_rows query_only;
     char *sql = NULL;
     size_t size = 0;
+    int status = result_query(&query_only, store_connection(s), "the connection", "PRAGMA query_only", NULL, err);
+    if (status)
+        return status;
     FILE *memory = open_memstream(&sql, &size);
     fputs("PRAGMA temp_store = MEMORY; PRAGMA query_only = OFF;", memory); /* the file stays opened for reading alone */
     for (const char *at = embedded_find("results/views.sql")->text, *next; *at; at = next) {
@@ -21,10 +25,10 @@ int result_views(struct store *s, struct error *err)
         fprintf(memory, "%s%.*s", view ? "CREATE TEMP VIEW" : "", (int)(next - at - (view ? (long)strlen(create) : 0)),
                 at + (view ? strlen(create) : 0));
     }
-    fputs(";PRAGMA query_only = ON", memory);
+    fprintf(memory, ";PRAGMA query_only = %d", result_number(&query_only, 0, 0) != 0);
     fclose(memory);
+    result_rows_fini(&query_only);
     char *message = NULL;
-    int status = STATUS_OK;
     if (sqlite3_exec(store_connection(s), sql, NULL, NULL, &message) != SQLITE_OK)
         status = error_set(err, STATUS_FAILED, "results/views.sql: %s", message);
     sqlite3_free(message);

@@ -116,7 +116,7 @@ double statistics_t_quantile(double p, double degrees)
 int statistics_outliers(const double *x, int n, bool *out)
 {
     memset(out, 0, (size_t)n * sizeof *out);
-    if (n < 4)
+    if (n < 5)
         return 0;
     double median = median_of(x, n), sum = 0;
     double *away = memory_alloc((size_t)n, sizeof *away);

@@ -28,7 +28,7 @@ double statistics_t_quantile(double p, double degrees);
 double statistics_incomplete_beta(double a, double b, double x);
 
 /* Marks the values that lie more than 3.5 scaled median deviations from the median (Iglewicz and Hoaglin, 1993; where
- * more than half the values are equal, 3.5 scaled mean deviations). Fewer than four values have no outliers.
+ * more than half the values are equal, 3.5 scaled mean deviations). Fewer than five values have no outliers.
  * out [n]. Returns how many. */
 int statistics_outliers(const double *x, int n, bool *out);
 

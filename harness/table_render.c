@@ -84,7 +84,7 @@ static void put_mapped(FILE *out, const char *text, const char *const map[128])
 
 void table_put_markdown(FILE *out, const char *text)
 {
-    static const char *const map[128] = {['|'] = "\\|", ['*'] = "\\*", ['_'] = "\\_", ['<'] = "&lt;", ['`'] = "\\`",
+    static const char *const map[128] = {['|'] = "\\|", ['*'] = "\\*", ['_'] = "\\_", ['<'] = "&lt;", ['`'] = "\\`", ['\\'] = "\\\\",
                                          ['\n'] = " "};
     put_mapped(out, text, map);
 }
