@@ -8,7 +8,8 @@
 #include "core/transformer.h"
 
 static const char *const kind_names[] = {[BENCH_DECODE] = "decode", [BENCH_LAST_TOKEN] = "last-token"};
-static const char *const variant_names[] = {[BENCH_BASELINE] = "baseline", [BENCH_UNFUSED] = "unfused", [BENCH_FUSED] = "fused"};
+static const char *const variant_names[] = {
+    [BENCH_BASELINE] = "baseline", [BENCH_UNFUSED] = "unfused", [BENCH_FUSED] = "fused"};
 
 const char *bench_kind_name(enum bench_kind kind)
 {
@@ -89,7 +90,8 @@ int bench_model_create(struct model *out, const struct model *from, enum taper_s
 typedef int bench_work(void *arg, enum bench_variant variant, double *ms, struct error *err);
 
 /* Every round times each variant once, beginning with another one: drift and neighbours hit all alike. */
-static int run_rounds(const struct bench_options *o, bench_work *work, void *arg, struct bench_result *out, struct error *err)
+static int run_rounds(const struct bench_options *o, bench_work *work, void *arg, struct bench_result *out,
+                      struct error *err)
 {
     double *times = memory_alloc((size_t)o->repeats * BENCH_VARIANTS, sizeof *times), discarded;
     int status = STATUS_OK;
@@ -157,9 +159,16 @@ int bench_decode(const struct model *m, const struct bench_options *o, int batch
     struct decoding d = {.m = m, .batch = batch, .tokens = o->tokens, .prefix = context - o->tokens};
     *out = (struct bench_result){0};
     if (o->tokens < 1 || d.prefix < o->tokens)
-        return error_set(err, STATUS_BAD_INPUT, "bench: %d timed tokens are more than half of a context of %d", o->tokens, context);
-    int status = decoder_create(&d.decoder, m, &(struct decoder_options){
-        .batch = batch, .context = context, .threads = o->threads, .gate = 1, .weights = o->weights, .kind = o->decoder}, err);
+        return error_set(err, STATUS_BAD_INPUT, "bench: %d timed tokens are more than half of a context of %d",
+                         o->tokens, context);
+    int status = decoder_create(&d.decoder, m,
+                                &(struct decoder_options){.batch = batch,
+                                                          .context = context,
+                                                          .threads = o->threads,
+                                                          .gate = 1,
+                                                          .weights = o->weights,
+                                                          .kind = o->decoder},
+                                err);
     if (status)
         return error_wrap(err, "bench");
     d.ids = memory_alloc((size_t)batch, sizeof *d.ids);
@@ -191,16 +200,23 @@ static int last_token_once(void *arg, enum bench_variant variant, double *ms, st
     const struct ops *ops = m->ops;
     const int B = l->acts.B, T = l->acts.T, C = (int)m->cfg.d_model;
     const struct pass pass = {.phase = variant == BENCH_BASELINE ? PHASE_NORMED : PHASE_FOLDED,
-                              .bare = variant == BENCH_FUSED, .grad_scale = 1};
+                              .bare = variant == BENCH_FUSED,
+                              .grad_scale = 1};
     double begin = now_ms();
     const float *y = transformer_forward(m, &l->acts, &pass);
     for (int b = 0; b < B; b++)
         ops->copy(m->be, l->rows + (size_t)b * (size_t)C, y + ((size_t)b * (size_t)T + (size_t)T - 1) * (size_t)C,
                   (size_t)C * sizeof *y);
     ops->head(m->be, &(struct head_pass){
-        .y = l->rows, .weight = model_row(m, m->params, m->table.lm_head), .targets = l->targets, .ce = l->ce,
-        .logits = l->logits, .N = B, .C = C, .V = (int)m->cfg.vocab,
-    });
+                         .y = l->rows,
+                         .weight = model_row(m, m->params, m->table.lm_head),
+                         .targets = l->targets,
+                         .ce = l->ce,
+                         .logits = l->logits,
+                         .N = B,
+                         .C = C,
+                         .V = (int)m->cfg.vocab,
+                     });
     int status = ops->sync(m->be, err);
     *ms = now_ms() - begin;
     return status;
@@ -239,7 +255,8 @@ int bench_last_token(const struct model *m, const struct bench_options *o, int b
     void **owned[] = {(void **)&l.rows, (void **)&l.logits, (void **)&l.ce, (void **)&l.targets};
     *out = (struct bench_result){0};
     if (context < 1 || context > m->cfg.context || batch < 1)
-        return error_set(err, STATUS_BAD_INPUT, "bench: want 1 to %lld tokens of context, got %d", (long long)m->cfg.context, context);
+        return error_set(err, STATUS_BAD_INPUT, "bench: want 1 to %lld tokens of context, got %d",
+                         (long long)m->cfg.context, context);
     int status = open_last_token(&l, batch, context, err);
     if (!status)
         status = run_rounds(o, last_token_once, &l, out, err);

@@ -18,12 +18,12 @@ struct bench_options {
     int threads;                  /* 0: all */
     enum decoder_weights weights; /* decode on the CPU only */
     enum decoder_kind decoder;
-    int repeats, warmups;         /* of each variant; repeats at least 1 */
-    int tokens;                   /* decode: tokens timed in a repeat */
+    int repeats, warmups; /* of each variant; repeats at least 1 */
+    int tokens;           /* decode: tokens timed in a repeat */
 };
 
 struct bench_time {
-    double median, low, high;     /* milliseconds; low and high are the quartiles */
+    double median, low, high; /* milliseconds; low and high are the quartiles */
 };
 
 struct bench_result {

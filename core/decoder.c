@@ -6,7 +6,8 @@
 #include "core/memory.h"
 #include "core/parallel.h"
 
-int decoder_create(struct decoder **out, const struct model *m, const struct decoder_options *options, struct error *err)
+int decoder_create(struct decoder **out, const struct model *m, const struct decoder_options *options,
+                   struct error *err)
 {
     struct decoder_options o = *options;
     const bool on_host = m->ops == ops_cpu() || m->ops == ops_reference();
@@ -18,7 +19,8 @@ int decoder_create(struct decoder **out, const struct model *m, const struct dec
     if (o.kind == DECODER_AUTO)
         o.kind = on_host ? DECODER_CPU : DECODER_OPS;
     if (o.batch < 1 || o.context < 1 || o.context > m->cfg.context)
-        return error_set(err, STATUS_BAD_INPUT, "decoder: want a batch of at least 1 and 1 to %lld positions, got %d and %d",
+        return error_set(err, STATUS_BAD_INPUT,
+                         "decoder: want a batch of at least 1 and 1 to %lld positions, got %d and %d",
                          (long long)m->cfg.context, o.batch, o.context);
     if (o.kind == DECODER_OPS && o.weights != WEIGHTS_FP32)
         return error_set(err, STATUS_BAD_INPUT, "decoder: bf16 weights are of the CPU decoder only");
@@ -56,8 +58,8 @@ void decoder_rewind(struct decoder *d, int sequence, int position)
 static int check_room(const struct decoder *d, int sequence, int count, struct error *err)
 {
     if (sequence < 0 || sequence >= d->options.batch || d->positions[sequence] + count > d->options.context)
-        return error_set(err, STATUS_BAD_INPUT, "decoder: sequence %d: no room for %d tokens in %d positions", sequence, count,
-                         d->options.context);
+        return error_set(err, STATUS_BAD_INPUT, "decoder: sequence %d: no room for %d tokens in %d positions", sequence,
+                         count, d->options.context);
     return STATUS_OK;
 }
 

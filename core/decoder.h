@@ -14,9 +14,9 @@ enum decoder_weights { WEIGHTS_FP32, WEIGHTS_BF16 };
 enum decoder_kind { DECODER_AUTO, DECODER_CPU, DECODER_OPS }; /* AUTO: CPU where parameters lie in host memory */
 
 struct decoder_options {
-    int batch;      /* sequences, at least 1 */
-    int context;    /* positions of the cache; 0: the model's context, which it may not exceed */
-    int threads;    /* CPU only; 0: as many as the process may use */
+    int batch;   /* sequences, at least 1 */
+    int context; /* positions of the cache; 0: the model's context, which it may not exceed */
+    int threads; /* CPU only; 0: as many as the process may use */
     double gate;
     enum decoder_weights weights; /* bf16: CPU only */
     enum decoder_kind kind;
@@ -25,7 +25,8 @@ struct decoder_options {
 struct decoder;
 
 /* STATUS_FAILED when memory or threads are out, STATUS_BAD_INPUT when the options do not fit; nothing is left then. */
-int decoder_create(struct decoder **out, const struct model *m, const struct decoder_options *options, struct error *err);
+int decoder_create(struct decoder **out, const struct model *m, const struct decoder_options *options,
+                   struct error *err);
 void decoder_destroy(struct decoder *d); /* NULL is fine */
 
 /* Norms from now on: at this gate, or with the tapered sites left out (`bare`), as in a folded model. */

@@ -1,5 +1,10 @@
-/* The forward of the CPU decoder. A pass is one run of the team: every thread goes through all layers, does its share
- * of the blocks of each projection and of the heads, and waits for the others where it needs what they made. */
+/* The forward of the CPU decoder. A pass is one run of the team: every thread goes through all layers and waits for the
+ * others where it needs what they made. There are two ways through a layer:
+ *
+ *   shared  many rows: every thread does its share of the output of each projection; four meetings a layer.
+ *   split   few rows, where meetings cost as much as work: a thread takes its heads, and its part of the MLP, from the
+ *           stream to its part of the branch's sum, and every thread adds up all parts in a stream of its own; two
+ *           meetings a layer. It needs heads that fall into whole blocks. */
 #include "core/decoder_cpu.h"
 
 #include <math.h>
@@ -49,21 +54,21 @@ static void cpu_set_norms(struct decoder *base, double gate, bool bare)
     free(c);
 }
 
-/* What the projections behind site i read: rows of Cp floats. */
-static const float *normed(struct cpu_decoder *d, int i, int thread)
+/* What the projections behind site i read, made of the stream h: rows of Cp floats. */
+static const float *normed(struct cpu_decoder *d, int i, const float *h, int thread)
 {
     const struct decoder_norm *norm = &d->norms[i];
     const struct config *cfg = &d->base.m->cfg;
     const int N = d->pass.N;
     size_t begin = 0, end = (size_t)N;
     if (norm->absent)
-        return d->h;
+        return h;
     const bool own = N <= OWN_ROWS; /* a few rows cost less than a wait */
     float *y = own ? d->own_y + (size_t)thread * OWN_ROWS * (size_t)d->Cp : d->y;
     if (!own)
         parallel_share((size_t)N, 1, thread, team_threads(d->team), &begin, &end);
     for (size_t n = begin; n < end; n++)
-        d->gemv->norm(y + n * (size_t)d->Cp, d->h + n * (size_t)d->Cp, norm->scaled, norm->plain, norm->shift,
+        d->gemv->norm(y + n * (size_t)d->Cp, h + n * (size_t)d->Cp, norm->scaled, norm->plain, norm->shift,
                       cfg->norm == NORM_LAYER, (float)cfg->norm_eps, d->C);
     if (!own)
         team_barrier(d->team, thread);
@@ -75,13 +80,22 @@ static const float *normed(struct cpu_decoder *d, int i, int thread)
 static void project(struct cpu_decoder *d, const struct packed *p, const float *x, int x_stride, float *y, int y_stride,
                     bool add, int begin, int end)
 {
-    const struct gemv a = {.weights = p->weights, .bias = p->bias, .x = x, .y = y, .x_stride = (size_t)x_stride,
-                           .y_stride = (size_t)y_stride, .I = p->I, .N = d->pass.N, .add = add};
+    const struct gemv a = {.weights = p->weights,
+                           .bias = p->bias,
+                           .x = x,
+                           .y = y,
+                           .x_stride = (size_t)x_stride,
+                           .y_stride = (size_t)y_stride,
+                           .I = p->I,
+                           .pitch = p->I,
+                           .N = d->pass.N,
+                           .add = add};
     if (begin < end)
         (d->base.options.weights == WEIGHTS_BF16 ? d->gemv->bf16 : d->gemv->fp32)(&a, begin, end);
 }
 
-static void share_blocks(const struct cpu_decoder *d, const struct packed *p, int grain, int thread, int *begin, int *end)
+static void share_blocks(const struct cpu_decoder *d, const struct packed *p, int grain, int thread, int *begin,
+                         int *end)
 {
     size_t first, last;
     parallel_share((size_t)p->blocks, (size_t)grain, thread, team_threads(d->team), &first, &last);
@@ -105,8 +119,8 @@ static void rotate(float *restrict x, const float *restrict angles, int D)
 /* Row n's head h: its key and value into the cache, then what its query finds there. */
 static void attend(struct cpu_decoder *d, int layer, int n, int sequence, int t, int h, int thread)
 {
-    const size_t D = (size_t)d->D, S = (size_t)d->S, head = ((size_t)layer * (size_t)d->base.options.batch +
-                                                             (size_t)sequence) * (size_t)d->H + (size_t)h;
+    const size_t D = (size_t)d->D, S = (size_t)d->S,
+                 head = ((size_t)layer * (size_t)d->base.options.batch + (size_t)sequence) * (size_t)d->H + (size_t)h;
     float *q = d->q + (size_t)n * (size_t)d->Qp + (size_t)h * D, *k = q + d->C, *v = k + d->C;
     float *keys = d->keys + head * S * D, *values = d->values + head * S * (size_t)d->Dp;
     if (d->rope) {
@@ -118,8 +132,14 @@ static void attend(struct cpu_decoder *d, int layer, int n, int sequence, int t,
         place[i * GEMV_LANES] = k[i];
     memcpy(values + (size_t)t * (size_t)d->Dp, v, D * sizeof *v);
     d->gemv->attend(&(struct gemv_attend){
-        .q = q, .keys = keys, .values = values, .scores = d->scores + (size_t)thread * S,
-        .out = d->att + (size_t)n * (size_t)d->Cp + (size_t)h * D, .factor = 1 / sqrtf((float)d->D), .count = t + 1, .D = d->D,
+        .q = q,
+        .keys = keys,
+        .values = values,
+        .scores = d->scores + (size_t)thread * S,
+        .out = d->att + (size_t)n * (size_t)d->Cp + (size_t)h * D,
+        .factor = 1 / sqrtf((float)d->D),
+        .count = t + 1,
+        .D = d->D,
     });
 }
 
@@ -135,19 +155,26 @@ static void attend_sequence(struct cpu_decoder *d, int layer, int sequence, int 
         attend(d, layer, n, pass->sequence, pass->first + n, h, thread);
 }
 
+/* A thread's heads: q, k and v of them, then attention. Nobody else's are needed. */
+static void attend_own_heads(struct cpu_decoder *d, int layer, const float *x, size_t begin, size_t end, int thread)
+{
+    const int width = d->D / GEMV_LANES, sequences = d->pass.sequence < 0 ? d->pass.N : 1;
+    for (int part = 0; part < 3; part++) {
+        int block = part * d->C / GEMV_LANES;
+        project(d, &d->qkv[layer], x, d->Cp, d->q, d->Qp, false, block + (int)begin * width, block + (int)end * width);
+    }
+    for (int s = 0; s < sequences; s++)
+        for (size_t h = begin; h < end; h++)
+            attend_sequence(d, layer, s, (int)h, thread);
+}
+
 static void attention(struct cpu_decoder *d, int layer, const float *x, int thread)
 {
     const int threads = team_threads(d->team), sequences = d->pass.sequence < 0 ? d->pass.N : 1;
     size_t begin, end;
-    if (d->by_head) { /* a thread's q, k and v are all its heads need */
+    if (d->by_head) {
         parallel_share((size_t)d->H, 1, thread, threads, &begin, &end);
-        for (int part = 0; part < 3; part++) {
-            int block = part * d->C / GEMV_LANES, width = d->D / GEMV_LANES;
-            project(d, &d->qkv[layer], x, d->Cp, d->q, d->Qp, false, block + (int)begin * width, block + (int)end * width);
-        }
-        for (int s = 0; s < sequences; s++)
-            for (size_t h = begin; h < end; h++)
-                attend_sequence(d, layer, s, (int)h, thread);
+        attend_own_heads(d, layer, x, begin, end, thread);
         return;
     }
     int first, last;
@@ -169,22 +196,23 @@ static void activate(struct cpu_decoder *d, int begin, int end)
         float *act = d->act + (size_t)n * (size_t)d->Ap;
         if (mlp == MLP_SWIGLU)
             for (int b = begin; b < end; b += 2)
-                d->kernels->swiglu(act + b / 2 * GEMV_LANES, pre + b * GEMV_LANES, pre + (b + 1) * GEMV_LANES, GEMV_LANES);
+                d->kernels->swiglu(act + b / 2 * GEMV_LANES, pre + b * GEMV_LANES, pre + (b + 1) * GEMV_LANES,
+                                   GEMV_LANES);
         else
-            d->kernels->act(mlp == MLP_GELU ? ACT_GELU : ACT_GELU_TANH, act + begin * GEMV_LANES, pre + begin * GEMV_LANES,
-                            (size_t)(end - begin) * GEMV_LANES);
+            d->kernels->act(mlp == MLP_GELU ? ACT_GELU : ACT_GELU_TANH, act + begin * GEMV_LANES,
+                            pre + begin * GEMV_LANES, (size_t)(end - begin) * GEMV_LANES);
     }
 }
 
-static void layer_pass(struct cpu_decoder *d, int l, int thread)
+static void shared_layer(struct cpu_decoder *d, int l, int thread)
 {
     int begin, end;
-    attention(d, l, normed(d, 2 * l, thread), thread);
+    attention(d, l, normed(d, 2 * l, d->h, thread), thread);
     team_barrier(d->team, thread);
     share_blocks(d, &d->out[l], 1, thread, &begin, &end);
     project(d, &d->out[l], d->att, d->Cp, d->h, d->Cp, true, begin, end);
     team_barrier(d->team, thread);
-    const float *x = normed(d, 2 * l + 1, thread);
+    const float *x = normed(d, 2 * l + 1, d->h, thread);
     share_blocks(d, &d->in[l], d->base.m->cfg.mlp == MLP_SWIGLU ? 2 : 1, thread, &begin, &end);
     project(d, &d->in[l], x, d->Cp, d->pre, d->Pp, false, begin, end);
     activate(d, begin, end);
@@ -194,18 +222,79 @@ static void layer_pass(struct cpu_decoder *d, int l, int thread)
     team_barrier(d->team, thread);
 }
 
+/* ------------------------------------------------------------------------------------------- few rows */
+
+/* This thread's part of a branch's sum: columns begin..end-1 of W against those of x. The bias is the first one's. */
+static void project_part(struct cpu_decoder *d, const struct packed *p, const float *x, int x_stride, int branch,
+                         int begin, int end, int thread)
+{
+    const bool half = d->base.options.weights == WEIGHTS_BF16;
+    const size_t part = (size_t)branch * (size_t)team_threads(d->team) + (size_t)thread;
+    const struct gemv a = {.weights = (const float *)p->weights + (size_t)(half ? begin / 2 : begin) * GEMV_LANES,
+                           .bias = thread == 0 ? p->bias : d->no_bias,
+                           .x = x + begin,
+                           .y = d->parts + part * OWN_ROWS * (size_t)d->Cp,
+                           .x_stride = (size_t)x_stride,
+                           .y_stride = (size_t)d->Cp,
+                           .I = end > begin ? end - begin : 0,
+                           .pitch = p->I,
+                           .N = d->pass.N};
+    (half ? d->gemv->bf16 : d->gemv->fp32)(&a, 0, p->blocks);
+}
+
+/* Every thread adds all parts, in the same order, to a stream of its own. */
+static void join_parts(struct cpu_decoder *d, int branch, float *h)
+{
+    const int threads = team_threads(d->team), count = d->pass.N * d->Cp;
+    for (int t = 0; t < threads; t++) {
+        const float *part = d->parts + (size_t)(branch * threads + t) * OWN_ROWS * (size_t)d->Cp;
+        for (int i = 0; i < count; i++)
+            h[i] += part[i];
+    }
+}
+
+/* A part is written again only a layer later, when all have been past the meeting after the other branch. */
+static void split_layer(struct cpu_decoder *d, int l, float *h, int thread)
+{
+    const int swiglu = d->base.m->cfg.mlp == MLP_SWIGLU;
+    size_t first, last;
+    int begin, end;
+    parallel_share((size_t)d->H, 1, thread, team_threads(d->team), &first, &last);
+    attend_own_heads(d, l, normed(d, 2 * l, h, thread), first, last, thread);
+    project_part(d, &d->out[l], d->att, d->Cp, 0, (int)first * d->D, (int)last * d->D, thread);
+    team_barrier(d->team, thread);
+    join_parts(d, 0, h);
+    share_blocks(d, &d->in[l], swiglu ? 2 : 1, thread, &begin, &end);
+    project(d, &d->in[l], normed(d, 2 * l + 1, h, thread), d->Cp, d->pre, d->Pp, false, begin, end);
+    activate(d, begin, end);
+    begin = begin * GEMV_LANES / (swiglu ? 2 : 1);
+    end = end * GEMV_LANES / (swiglu ? 2 : 1);
+    project_part(d, &d->mlp_out[l], d->act, d->Ap, 1, begin, end < d->F ? end : d->F, thread);
+    team_barrier(d->team, thread);
+    join_parts(d, 1, h);
+}
+
 static void pass_body(void *arg, int thread)
 {
     struct cpu_decoder *d = arg;
+    const bool split = d->by_head && d->pass.N <= OWN_ROWS;
+    float *h = split ? d->own_h + (size_t)thread * OWN_ROWS * (size_t)d->Cp : d->h;
     int begin, end;
+    if (split)
+        memcpy(h, d->h, (size_t)d->pass.N * (size_t)d->Cp * sizeof *h);
     for (int l = 0; l < d->base.m->table.layers; l++)
-        layer_pass(d, l, thread);
+        if (split)
+            split_layer(d, l, h, thread);
+        else
+            shared_layer(d, l, thread);
     if (!d->pass.logits)
         return;
-    const float *x = normed(d, d->base.m->table.site_count - 1, thread);
+    const float *x = normed(d, d->base.m->table.site_count - 1, h, thread);
     share_blocks(d, &d->head, 1, thread, &begin, &end);
     project(d, &d->head, x, d->Cp, d->logits, d->Vp, false, begin, end);
 }
+
+/* ------------------------------------------------------------------------------------------- methods */
 
 static void embed(struct cpu_decoder *d, int n, int32_t token, int position)
 {
@@ -253,7 +342,8 @@ static const float *cpu_logits(const struct decoder *base, int b)
 static struct decoder_traffic cpu_traffic(const struct decoder *base, int position)
 {
     const struct cpu_decoder *d = cpu(base);
-    size_t cache = (size_t)base->m->table.layers * (size_t)d->H * (size_t)position * (size_t)(d->D + d->Dp) * sizeof(float);
+    size_t cache =
+        (size_t)base->m->table.layers * (size_t)d->H * (size_t)position * (size_t)(d->D + d->Dp) * sizeof(float);
     return (struct decoder_traffic){.weights = d->weight_bytes, .cache = cache};
 }
 
@@ -276,10 +366,12 @@ static void cpu_destroy(struct decoder *base)
 
 int decoder_cpu_create(struct decoder **out, const struct model *m, const struct decoder_options *o, struct error *err)
 {
-    static const struct decoder_methods methods = {cpu_destroy, cpu_set_norms, cpu_feed, cpu_step,
+    static const struct decoder_methods methods = {cpu_destroy, cpu_set_norms, cpu_feed,    cpu_step,
                                                    cpu_logits,  cpu_traffic,   cpu_describe};
     struct cpu_decoder *d = memory_alloc(1, sizeof *d);
-    d->base = (struct decoder){.methods = &methods, .m = m, .options = *o,
+    d->base = (struct decoder){.methods = &methods,
+                               .m = m,
+                               .options = *o,
                                .positions = memory_alloc((size_t)o->batch, sizeof *d->base.positions)};
     d->gemv = gemv_best();
     d->kernels = kernels_best();

@@ -31,32 +31,34 @@ struct cpu_decoder {
     const struct gemv_kernels *gemv;
     const struct kernels *kernels;
     struct team *team;
-    int rows;            /* most rows of a pass */
-    int C, H, D, F, V, S;/* S: positions, a multiple of 16 */
-    int Cp, Dp, Ap, Pp;  /* padded: stream, head, MLP activation, MLP pre-activation; in floats */
-    int Qp, Vp;          /* padded: q k v, logits */
-    bool by_head;        /* a thread's heads are whole blocks: it needs nobody else's q, k and v */
+    int rows;             /* most rows of a pass */
+    int C, H, D, F, V, S; /* S: positions, a multiple of 16 */
+    int Cp, Dp, Ap, Pp;   /* padded: stream, head, MLP activation, MLP pre-activation; in floats */
+    int Qp, Vp;           /* padded: q k v, logits */
+    bool by_head;         /* a thread's heads are whole blocks: it needs nobody else's q, k and v */
 
     struct packed *qkv, *out, *in, *mlp_out; /* [layers] */
     struct packed head;
-    void *weights;       /* the one block behind all packed weights */
+    void *weights; /* the one block behind all packed weights */
     size_t weight_bytes;
     const float *tok, *pos; /* the model's tables */
 
-    float *vectors;      /* [sites][3][Cp] scaled, plain, shift of the norms at the present gate */
+    float *vectors;             /* [sites][3][Cp] scaled, plain, shift of the norms at the present gate */
     struct decoder_norm *norms; /* [sites] */
 
-    float *state;        /* the one block behind everything below */
+    float *state; /* the one block behind everything below */
     float *biases, *rope;
-    float *h, *y;        /* [rows][Cp] */
-    float *own_y;        /* [threads][OWN_ROWS][Cp]: few rows are normalised by every thread for itself */
-    float *q;            /* [rows][Qp] */
-    float *att;          /* [rows][Cp] */
-    float *pre, *act;    /* [rows][Pp], [rows][Ap] */
-    float *logits;       /* [batch][Vp] */
-    float *scores;       /* [threads][S] */
-    float *keys;         /* [layers][batch][H][S/16][D][16] */
-    float *values;       /* [layers][batch][H][S][Dp] */
+    float *h, *y;         /* [rows][Cp] */
+    float *own_y, *own_h; /* [threads][OWN_ROWS][Cp]: of few rows every thread keeps the stream for itself */
+    float *parts;         /* [2][threads][OWN_ROWS][Cp]: a thread's part of a branch: attention, MLP */
+    float *no_bias;       /* [Cp] zeros */
+    float *q;             /* [rows][Qp] */
+    float *att;           /* [rows][Cp] */
+    float *pre, *act;     /* [rows][Pp], [rows][Ap] */
+    float *logits;        /* [batch][Vp] */
+    float *scores;        /* [threads][S] */
+    float *keys;          /* [layers][batch][H][S/16][D][16] */
+    float *values;        /* [layers][batch][H][S][Dp] */
 
     struct decoder_rows pass; /* what the team is at */
 };

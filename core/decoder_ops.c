@@ -10,13 +10,13 @@ struct ops_decoder {
     struct decoder base;
     double gate;
     bool bare;
-    void *block;          /* the one allocation behind what follows, backend memory */
-    float *h, *y, *delta; /* [B,C] */
-    float *qkv, *att;     /* [B,3C], [B,C] */
-    float *pre, *act;     /* [B,O], [B,F] */
-    float *logits, *ce;   /* [B,V], [B] */
-    float *scale, *mean;  /* [B] */
-    float *keys, *values; /* [layers][B,H,S,D] */
+    void *block;                     /* the one allocation behind what follows, backend memory */
+    float *h, *y, *delta;            /* [B,C] */
+    float *qkv, *att;                /* [B,3C], [B,C] */
+    float *pre, *act;                /* [B,O], [B,F] */
+    float *logits, *ce;              /* [B,V], [B] */
+    float *scale, *mean;             /* [B] */
+    float *keys, *values;            /* [layers][B,H,S,D] */
     int32_t *tokens, *targets, *pos; /* [B] */
     float *host_logits, *head_bias;  /* [B,V], [V] or NULL; host memory */
 };
@@ -52,13 +52,24 @@ static const float *norm(struct ops_decoder *d, struct part p, int i)
         return d->h;
     }
     m->ops->norm_forward(m->be, &(struct norm_forward){
-        .site = {.kind = (enum norm_kind)m->cfg.norm, .phase = phase, .eps = (float)m->cfg.norm_eps,
-                 .gamma = model_row(m, m->params, s->gamma), .beta = model_row(m, m->params, s->beta),
-                 .gamma_tilde = model_row(m, m->params, s->gamma_tilde),
-                 .beta_tilde = model_row(m, m->params, s->beta_tilde), .c = m->c + i, .scalars = m->scalars},
-        .in = d->h, .delta = delta, .h = d->h, .y = d->y, .scale = phase == PHASE_FOLDED ? NULL : d->scale,
-        .mean = m->cfg.norm == NORM_LAYER ? d->mean : NULL, .N = p.n, .C = C,
-    });
+                                    .site = {.kind = (enum norm_kind)m->cfg.norm,
+                                             .phase = phase,
+                                             .eps = (float)m->cfg.norm_eps,
+                                             .gamma = model_row(m, m->params, s->gamma),
+                                             .beta = model_row(m, m->params, s->beta),
+                                             .gamma_tilde = model_row(m, m->params, s->gamma_tilde),
+                                             .beta_tilde = model_row(m, m->params, s->beta_tilde),
+                                             .c = m->c + i,
+                                             .scalars = m->scalars},
+                                    .in = d->h,
+                                    .delta = delta,
+                                    .h = d->h,
+                                    .y = d->y,
+                                    .scale = phase == PHASE_FOLDED ? NULL : d->scale,
+                                    .mean = m->cfg.norm == NORM_LAYER ? d->mean : NULL,
+                                    .N = p.n,
+                                    .C = C,
+                                });
     return d->y;
 }
 
@@ -68,9 +79,16 @@ static void linear(struct ops_decoder *d, struct part p, int weight, int bias, c
     const struct model *m = d->base.m;
     const struct param *w = &m->table.rows[weight];
     m->ops->linear_forward(m->be, &(struct linear_forward){
-        .in = in, .weight = model_row(m, m->params, weight), .bias = model_row(m, m->params, bias), .pre = pre, .out = out,
-        .act = act, .N = p.n, .I = (int)w->shape[1], .O = (int)w->shape[0],
-    });
+                                      .in = in,
+                                      .weight = model_row(m, m->params, weight),
+                                      .bias = model_row(m, m->params, bias),
+                                      .pre = pre,
+                                      .out = out,
+                                      .act = act,
+                                      .N = p.n,
+                                      .I = (int)w->shape[1],
+                                      .O = (int)w->shape[0],
+                                  });
 }
 
 static void layer(struct ops_decoder *d, struct part p, int l)
@@ -82,10 +100,17 @@ static void layer(struct ops_decoder *d, struct part p, int l)
     const size_t at = ((size_t)l * (size_t)d->base.options.batch + (size_t)p.first) * one;
     linear(d, p, b->qkv, b->qkv_bias, norm(d, p, 2 * l), d->qkv, NULL, ACT_NONE);
     m->ops->decode_attention(m->be, &(struct decode_attention){
-        .qkv = d->qkv, .k_cache = d->keys + at, .v_cache = d->values + at, .out = d->att, .pos = d->pos,
-        .rope_theta = cfg->pos == POS_ROPE ? (float)cfg->rope_theta : 0, .B = p.n, .H = (int)cfg->heads,
-        .D = (int)(cfg->d_model / cfg->heads), .S = d->base.options.context,
-    });
+                                        .qkv = d->qkv,
+                                        .k_cache = d->keys + at,
+                                        .v_cache = d->values + at,
+                                        .out = d->att,
+                                        .pos = d->pos,
+                                        .rope_theta = cfg->pos == POS_ROPE ? (float)cfg->rope_theta : 0,
+                                        .B = p.n,
+                                        .H = (int)cfg->heads,
+                                        .D = (int)(cfg->d_model / cfg->heads),
+                                        .S = d->base.options.context,
+                                    });
     linear(d, p, b->out, b->out_bias, d->att, d->delta, NULL, ACT_NONE);
     linear(d, p, b->in, b->in_bias, norm(d, p, 2 * l + 1), d->pre, d->act, activation_of(cfg));
     linear(d, p, b->mlp_out, b->mlp_out_bias, d->act, d->delta, NULL, ACT_NONE);
@@ -117,9 +142,15 @@ static void forward(struct ops_decoder *d, struct part p, const int32_t *tokens,
     if (!logits)
         return;
     m->ops->head(m->be, &(struct head_pass){
-        .y = norm(d, p, m->table.site_count - 1), .weight = model_row(m, m->params, m->table.lm_head),
-        .targets = d->targets, .ce = d->ce, .logits = d->logits, .N = p.n, .C = (int)m->cfg.d_model, .V = (int)m->cfg.vocab,
-    });
+                            .y = norm(d, p, m->table.site_count - 1),
+                            .weight = model_row(m, m->params, m->table.lm_head),
+                            .targets = d->targets,
+                            .ce = d->ce,
+                            .logits = d->logits,
+                            .N = p.n,
+                            .C = (int)m->cfg.d_model,
+                            .V = (int)m->cfg.vocab,
+                        });
 }
 
 static int ops_feed(struct decoder *base, int sequence, const int32_t *tokens, int count, struct error *err)
@@ -190,10 +221,13 @@ static size_t lay_out(struct ops_decoder *d, char *base)
     const struct {
         float **at;
         size_t count;
-    } parts[] = {{&d->h, B * C}, {&d->y, B * C}, {&d->delta, B * C}, {&d->qkv, 3 * B * C}, {&d->att, B * C},
-                 {&d->pre, (cfg->mlp == MLP_SWIGLU ? 2 : 1) * B * F}, {&d->act, B * F},
-                 {&d->logits, B * (size_t)cfg->vocab}, {&d->ce, B}, {&d->scale, B}, {&d->mean, B},
-                 {&d->keys, cache}, {&d->values, cache}};
+    } parts[] = {{&d->h, B * C},     {&d->y, B * C},
+                 {&d->delta, B * C}, {&d->qkv, 3 * B * C},
+                 {&d->att, B * C},   {&d->pre, (cfg->mlp == MLP_SWIGLU ? 2 : 1) * B * F},
+                 {&d->act, B * F},   {&d->logits, B * (size_t)cfg->vocab},
+                 {&d->ce, B},        {&d->scale, B},
+                 {&d->mean, B},      {&d->keys, cache},
+                 {&d->values, cache}};
     size_t used = 0;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         *parts[i].at = carve(base, &used, parts[i].count * sizeof(float));
@@ -216,7 +250,7 @@ static void ops_destroy(struct decoder *base)
 
 int decoder_ops_create(struct decoder **out, const struct model *m, const struct decoder_options *o, struct error *err)
 {
-    static const struct decoder_methods methods = {ops_destroy, ops_set_norms, ops_feed, ops_step,
+    static const struct decoder_methods methods = {ops_destroy, ops_set_norms, ops_feed,    ops_step,
                                                    ops_logits,  ops_traffic,   ops_describe};
     struct ops_decoder *d = memory_alloc(1, sizeof *d);
     const size_t B = (size_t)o->batch, V = (size_t)m->cfg.vocab;

@@ -48,7 +48,8 @@ static float *floats(struct carver *c, size_t count)
 
 /* ------------------------------------------------------------------------------------------- weights */
 
-/* SwiGLU: blocks of gate and up rows take turns, so that one thread has both halves of its activations. O counts both. */
+/* SwiGLU: blocks of gate and up rows take turns, so that one thread has both halves of its activations. O counts both.
+ */
 static int swiglu_order(int row, int O)
 {
     int block = row / GEMV_LANES, at = block / 2 * GEMV_LANES + row % GEMV_LANES, half = O / 2;
@@ -121,6 +122,9 @@ static void lay_out(struct cpu_decoder *d, struct carver *c)
     d->h = floats(c, rows * (size_t)d->Cp);
     d->y = floats(c, rows * (size_t)d->Cp);
     d->own_y = floats(c, threads * OWN_ROWS * (size_t)d->Cp);
+    d->own_h = floats(c, threads * OWN_ROWS * (size_t)d->Cp);
+    d->parts = floats(c, 2 * threads * OWN_ROWS * (size_t)d->Cp);
+    d->no_bias = floats(c, (size_t)d->Cp);
     d->q = floats(c, rows * (size_t)d->Qp);
     d->att = floats(c, rows * (size_t)d->Cp);
     d->pre = floats(c, rows * (size_t)d->Pp);

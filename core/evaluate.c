@@ -67,8 +67,8 @@ static void biased_losses(const struct biased_head *b, const struct model *m, co
     }
 }
 
-int evaluate(struct model *m, const struct tokens *tokens, double gate, int batch, int64_t most,
-             struct evaluation *out, struct error *err)
+int evaluate(struct model *m, const struct tokens *tokens, double gate, int batch, int64_t most, struct evaluation *out,
+             struct error *err)
 {
     struct activations a;
     int64_t end = (int64_t)tokens->count - 1;

@@ -70,7 +70,11 @@ int fold_model(const struct model *from, struct model *folded, struct error *err
     if (status)
         return error_wrap(err, "fold");
     float *old = model_download(from, from->params), *c = model_download_c(from);
-    struct folding f = {.from = from, .source = &from->table, .target = &folded->table, .old = old, .c = c,
+    struct folding f = {.from = from,
+                        .source = &from->table,
+                        .target = &folded->table,
+                        .old = old,
+                        .c = c,
                         .new = memory_alloc(folded->table.total, sizeof *f.new)};
     carry_over(&f);
     for (int i = 0; i < from->table.layers; i++) {
@@ -79,7 +83,8 @@ int fold_model(const struct model *from, struct model *folded, struct error *err
         fold_projection(&f, 2 * i + 1, a->in, a->in_bias, b->in, b->in_bias);
     }
     if (folded->table.folded == SITES_ALL)
-        fold_projection(&f, 2 * from->table.layers, f.source->lm_head, NO_PARAM, f.target->lm_head, f.target->head_bias);
+        fold_projection(&f, 2 * from->table.layers, f.source->lm_head, NO_PARAM, f.target->lm_head,
+                        f.target->head_bias);
     /* What is left has no tapered site: c is read by none, and 1. */
     for (int i = 0; i < from->table.site_count; i++)
         c[i] = 1;

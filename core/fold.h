@@ -15,9 +15,9 @@
 int fold_model(const struct model *from, struct model *folded, struct error *err);
 
 struct fold_check {
-    double error;       /* ||logits folded - logits|| / ||logits|| over all tokens looked at */
-    double largest;     /* the largest single difference over the RMS of the logits */
-    int64_t tokens;     /* looked at */
+    double error;   /* ||logits folded - logits|| / ||logits|| over all tokens looked at */
+    double largest; /* the largest single difference over the RMS of the logits */
+    int64_t tokens; /* looked at */
 };
 
 /* Compare the logits of two models of one configuration, one folded, at gate 0, on `count` windows of T tokens.

@@ -14,12 +14,12 @@ struct generation {
     struct model *m;
     double gate;
     struct sampler *sampler;
-    int32_t *ids;       /* every id so far */
+    int32_t *ids;         /* every id so far */
     int64_t count, start; /* start: of the window in the cache */
 
     struct decoder *decoder; /* with the cache ... */
 
-    struct activations acts; /* ... or without it */
+    struct activations acts;                   /* ... or without it */
     float *device_logits, *logits, *head_bias; /* [V]; head_bias NULL when there is none */
 };
 
@@ -89,9 +89,15 @@ static int plain_logits(struct generation *g, const float **logits, struct error
     ops->upload(m->be, g->acts.tokens, g->ids + start, (size_t)T * sizeof *g->ids);
     const float *y = transformer_forward(m, &g->acts, &pass);
     ops->head(m->be, &(struct head_pass){
-        .y = y + (T - 1) * C, .weight = model_row(m, m->params, m->table.lm_head), .targets = g->acts.targets,
-        .ce = g->acts.ce, .logits = g->device_logits, .N = 1, .C = (int)C, .V = (int)m->cfg.vocab,
-    });
+                         .y = y + (T - 1) * C,
+                         .weight = model_row(m, m->params, m->table.lm_head),
+                         .targets = g->acts.targets,
+                         .ce = g->acts.ce,
+                         .logits = g->device_logits,
+                         .N = 1,
+                         .C = (int)C,
+                         .V = (int)m->cfg.vocab,
+                     });
     ops->download(m->be, g->logits, g->device_logits, (size_t)m->cfg.vocab * sizeof *g->logits);
     for (int64_t v = 0; g->head_bias && v < m->cfg.vocab; v++)
         g->logits[v] += g->head_bias[v];
@@ -152,8 +158,9 @@ static int draw_tokens(struct generation *g, const struct tokenizer *tokenizer, 
 
 static int open_decoder(struct generation *g, const struct generate_options *o, struct error *err)
 {
-    return decoder_create(&g->decoder, g->m, &(struct decoder_options){
-        .batch = 1, .threads = o->threads, .gate = g->gate, .weights = o->weights}, err);
+    return decoder_create(
+        &g->decoder, g->m,
+        &(struct decoder_options){.batch = 1, .threads = o->threads, .gate = g->gate, .weights = o->weights}, err);
 }
 
 int generate(struct model *m, const struct tokenizer *tokenizer, double gate, const struct generate_options *options,
@@ -161,8 +168,8 @@ int generate(struct model *m, const struct tokenizer *tokenizer, double gate, co
 {
     struct generation g = {.m = m, .gate = gate};
     struct generate_result scratch;
-    const struct sampler_options sampling = {.temperature = options->temperature, .top_p = options->top_p,
-                                             .top_k = options->top_k, .seed = options->seed};
+    const struct sampler_options sampling = {
+        .temperature = options->temperature, .top_p = options->top_p, .top_k = options->top_k, .seed = options->seed};
     result = result ? result : &scratch;
     *result = (struct generate_result){0};
     g.sampler = sampler_create(&sampling, (int)m->cfg.vocab);

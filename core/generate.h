@@ -7,15 +7,15 @@
 #include "core/model.h"
 
 struct generate_options {
-    const char *prompt;      /* encoded as text; empty: starts from <|endoftext|> */
-    int64_t tokens;          /* most tokens to draw; generation ends earlier at <|endoftext|> */
-    double temperature;      /* 0: the most likely token */
-    double top_p;            /* 1: off */
-    int top_k;               /* 0: off */
+    const char *prompt; /* encoded as text; empty: starts from <|endoftext|> */
+    int64_t tokens;     /* most tokens to draw; generation ends earlier at <|endoftext|> */
+    double temperature; /* 0: the most likely token */
+    double top_p;       /* 1: off */
+    int top_k;          /* 0: off */
     uint64_t seed;
-    int threads;             /* 0: as many as the process may use */
+    int threads; /* 0: as many as the process may use */
     enum decoder_weights weights;
-    bool no_cache;           /* run the whole window for every token: slow, for comparison */
+    bool no_cache; /* run the whole window for every token: slow, for comparison */
     /* Called with the bytes of the prompt, then of each token; a non-zero status ends generation and is returned. */
     int (*sink)(void *arg, const unsigned char *bytes, size_t length, struct error *err);
     void *arg;

@@ -18,15 +18,15 @@ struct interop_options {
 enum { INTEROP_SUMMARY = 256 };
 
 /* Write a checkpoint (folded or not, or a run's directory) as a folder: config.json, model.safetensors (fp32),
- * tokenizer.json, vocab.json, merges.txt and their small companions. Norms that are affine maps (gate 0, or folded away)
- * become the published trick: an epsilon of 1e12 and gains 1e6 times as large. summary says what was written. */
+ * tokenizer.json, vocab.json, merges.txt and their small companions. Norms that are affine maps (gate 0, or folded
+ * away) become the published trick: an epsilon of 1e12 and gains 1e6 times as large. summary says what was written. */
 int interop_export(const char *checkpoint, const char *dir, const struct interop_options *options,
                    char summary[INTEROP_SUMMARY], struct error *err);
 
 /* Read such a folder into a directory of its own: checkpoint.safetensors, config.json, tokenizer. Takes one file or
  * shards behind model.safetensors.index.json; F32, F16, BF16, F64; GPT-2's names with and without their prefix. Every
  * tensor that is missing, misshapen, unknown or not finite is named. */
-int interop_import(const char *dir, const char *out, const struct interop_options *options, char summary[INTEROP_SUMMARY],
-                   struct error *err);
+int interop_import(const char *dir, const char *out, const struct interop_options *options,
+                   char summary[INTEROP_SUMMARY], struct error *err);
 
 #endif

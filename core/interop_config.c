@@ -85,10 +85,12 @@ static void put_number(struct keys *k, struct config *cfg, const char *name, dou
 static void take_gpt2(struct keys *k, struct interop_config *c)
 {
     const char *act = take_word(k, "activation_function", "gelu_new");
-    const bool tanh_form = strcmp(act, "gelu_new") == 0 || strcmp(act, "gelu_pytorch_tanh") == 0 || strcmp(act, "gelu_fast") == 0;
+    const bool tanh_form =
+        strcmp(act, "gelu_new") == 0 || strcmp(act, "gelu_pytorch_tanh") == 0 || strcmp(act, "gelu_fast") == 0;
     const int64_t d = take_integer(k, "n_embd", -1);
     if (!tanh_form && strcmp(act, "gelu") != 0)
-        faults_add(k->faults, "%s: activation_function: want gelu_new, gelu_pytorch_tanh or gelu, got '%.40s'", k->path, act);
+        faults_add(k->faults, "%s: activation_function: want gelu_new, gelu_pytorch_tanh or gelu, got '%.40s'", k->path,
+                   act);
     put_integer(k, &c->cfg, "model.d_model", d);
     put_integer(k, &c->cfg, "model.layers", take_integer(k, "n_layer", -1));
     put_integer(k, &c->cfg, "model.heads", take_integer(k, "n_head", -1));
@@ -116,8 +118,9 @@ static void take_llama(struct keys *k, struct interop_config *c)
     if (scaling && !json_is_null(scaling))
         faults_add(k->faults, "%s: rope_scaling: has no counterpart here", k->path);
     if (take_integer(k, "num_key_value_heads", heads) != heads)
-        faults_add(k->faults, "%s: num_key_value_heads: %lld: here every one of the %lld heads has a key and a value of its own", k->path,
-                   (long long)take_integer(k, "num_key_value_heads", heads), (long long)heads);
+        faults_add(k->faults,
+                   "%s: num_key_value_heads: %lld: here every one of the %lld heads has a key and a value of its own",
+                   k->path, (long long)take_integer(k, "num_key_value_heads", heads), (long long)heads);
     if (heads > 0 && take_integer(k, "head_dim", d / heads > 0 ? d / heads : 1) * heads != d)
         faults_add(k->faults, "%s: head_dim: want hidden_size / num_attention_heads, got %lld", k->path,
                    (long long)take_integer(k, "head_dim", 1));
@@ -148,7 +151,10 @@ static int find_class(struct keys *k, enum interop_class *out)
     else if ((type && strcmp(type, "llama") == 0) || (!type && architecture && strncmp(architecture, "Llama", 5) == 0))
         *out = INTEROP_LLAMA;
     else {
-        faults_add(k->faults, "%s: model_type: want gpt2 or llama, got '%.60s'", k->path, type ? type : architecture ? architecture : "(none)");
+        faults_add(k->faults, "%s: model_type: want gpt2 or llama, got '%.60s'", k->path,
+                   type           ? type
+                   : architecture ? architecture
+                                  : "(none)");
         return -1;
     }
     return 0;

@@ -6,10 +6,10 @@
 
 struct interop_config {
     enum interop_class class;
-    struct config cfg;  /* finished; sites all and the gate at 0 when the norms are affine */
-    double eps;         /* as it stands there */
-    bool affine;        /* the epsilon of the trick */
-    bool biases;        /* LlamaForCausalLM: some projections have biases; attention, mlp: which */
+    struct config cfg; /* finished; sites all and the gate at 0 when the norms are affine */
+    double eps;        /* as it stands there */
+    bool affine;       /* the epsilon of the trick */
+    bool biases;       /* LlamaForCausalLM: some projections have biases; attention, mlp: which */
     bool attention, mlp;
 };
 

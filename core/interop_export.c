@@ -52,12 +52,16 @@ static int list_misfits(const struct loaded *l, enum interop_class class, struct
             faults_add(f, "%s: model.mlp is no swiglu", name);
     }
     if (form_of(l) == FORM_OTHER && l->gate > 0)
-        faults_add(f, "%s: the gate is %g at step %lld; it has norms, or affine maps at gate 0, but no mixture", name, l->gate,
-                   (long long)l->step);
+        faults_add(f, "%s: the gate is %g at step %lld; it has norms, or affine maps at gate 0, but no mixture", name,
+                   l->gate, (long long)l->step);
     else if (form_of(l) == FORM_OTHER)
-        faults_add(f, "%s: taper.sites is internal, so some norms are real and some are not; it has one epsilon for all", name);
+        faults_add(f,
+                   "%s: taper.sites is internal, so some norms are real and some are not; it has one epsilon for all",
+                   name);
     if (head_is_biased(l))
-        faults_add(f, "%s: lm_head.bias has no place (export the checkpoint before folding: its shift goes to the last norm)", name);
+        faults_add(
+            f, "%s: lm_head.bias has no place (export the checkpoint before folding: its shift goes to the last norm)",
+            name);
     return f->count - before;
 }
 
@@ -65,16 +69,16 @@ static int choose_class(const struct loaded *l, enum interop_class *out, struct 
 {
     struct error dropped = {0};
     struct faults f = {.err = err};
-    for (int class = 0; class < INTEROP_CLASSES; class++) {
+    for (int class = 0; class < INTEROP_CLASSES; class ++) {
         struct faults quiet = {.err = &dropped};
-        if (list_misfits(l, (enum interop_class)class, &quiet) == 0) {
-            *out = (enum interop_class)class;
+        if (list_misfits(l, (enum interop_class) class, &quiet) == 0) {
+            *out = (enum interop_class) class;
             return STATUS_OK;
         }
     }
     faults_add(&f, "%s: no class of the loaders fits this model exactly:", l->path);
-    for (int class = 0; class < INTEROP_CLASSES; class++)
-        list_misfits(l, (enum interop_class)class, &f);
+    for (int class = 0; class < INTEROP_CLASSES; class ++)
+        list_misfits(l, (enum interop_class) class, &f);
     return faults_end(&f);
 }
 
@@ -86,7 +90,8 @@ static void fill_norm(const struct loaded *l, const struct interop_tensor *t, co
     const struct model *m = &l->model;
     const struct param_site *s = &m->table.sites[t->site];
     const bool folded = s->tapered && l->gate <= 0, gain = t->how == INTEROP_NORM_GAIN;
-    const float *from = model_row(m, m->params, gain ? (folded ? s->gamma_tilde : s->gamma) : (folded ? s->beta_tilde : s->beta));
+    const float *from =
+        model_row(m, m->params, gain ? (folded ? s->gamma_tilde : s->gamma) : (folded ? s->beta_tilde : s->beta));
     for (size_t i = 0; i < t->count; i++) {
         if (s->absent)
             to[i] = gain ? (float)INTEROP_SQRT_EPS : 0;
@@ -128,8 +133,12 @@ static int write_tensors(const struct loaded *l, enum interop_class class, const
     struct tensor *tensors = memory_alloc((size_t)map.count, sizeof *tensors);
     for (int i = 0; i < map.count; i++) {
         const struct interop_tensor *t = &map.tensors[i];
-        tensors[i] = (struct tensor){.name = t->name, .type = TENSOR_F32, .rank = t->rank, .shape = {t->shape[0], t->shape[1]},
-                                     .count = t->count, .data = fill_tensor(l, t, c)};
+        tensors[i] = (struct tensor){.name = t->name,
+                                     .type = TENSOR_F32,
+                                     .rank = t->rank,
+                                     .shape = {t->shape[0], t->shape[1]},
+                                     .count = t->count,
+                                     .data = fill_tensor(l, t, c)};
     }
     json_t *metadata = json_pack("{s:s}", "format", "pt");
     int status = tensorfile_write(path, tensors, (size_t)map.count, metadata, err);
@@ -146,22 +155,23 @@ static int write_tensors(const struct loaded *l, enum interop_class class, const
 
 static json_t *gpt2_config(const struct config *cfg)
 {
-    return json_pack("{s:[s], s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:f, s:f, s:b}",
-                     "architectures", "GPT2LMHeadModel", "model_type", "gpt2", "n_embd", (json_int_t)cfg->d_model, "n_layer",
-                     (json_int_t)cfg->layers, "n_head", (json_int_t)cfg->heads, "n_positions", (json_int_t)cfg->context, "n_ctx",
-                     (json_int_t)cfg->context, "n_inner", (json_int_t)cfg->d_ff, "activation_function",
-                     cfg->mlp == MLP_GELU_TANH ? "gelu_new" : "gelu", "attn_pdrop", 0.0, "embd_pdrop", 0.0, "resid_pdrop", 0.0,
-                     "scale_attn_weights", 1);
+    return json_pack("{s:[s], s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:f, s:f, s:b}", "architectures",
+                     "GPT2LMHeadModel", "model_type", "gpt2", "n_embd", (json_int_t)cfg->d_model, "n_layer",
+                     (json_int_t)cfg->layers, "n_head", (json_int_t)cfg->heads, "n_positions", (json_int_t)cfg->context,
+                     "n_ctx", (json_int_t)cfg->context, "n_inner", (json_int_t)cfg->d_ff, "activation_function",
+                     cfg->mlp == MLP_GELU_TANH ? "gelu_new" : "gelu", "attn_pdrop", 0.0, "embd_pdrop", 0.0,
+                     "resid_pdrop", 0.0, "scale_attn_weights", 1);
 }
 
 static json_t *llama_config(const struct config *cfg)
 {
-    return json_pack("{s:[s], s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:n, s:b, s:b, s:f}",
-                     "architectures", "LlamaForCausalLM", "model_type", "llama", "hidden_size", (json_int_t)cfg->d_model,
+    return json_pack("{s:[s], s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:n, s:b, s:b, s:f}", "architectures",
+                     "LlamaForCausalLM", "model_type", "llama", "hidden_size", (json_int_t)cfg->d_model,
                      "num_hidden_layers", (json_int_t)cfg->layers, "num_attention_heads", (json_int_t)cfg->heads,
                      "num_key_value_heads", (json_int_t)cfg->heads, "max_position_embeddings", (json_int_t)cfg->context,
-                     "intermediate_size", (json_int_t)cfg->d_ff, "hidden_act", "silu", "rope_theta", cfg->rope_theta, "rope_scaling",
-                     "attention_bias", (int)cfg->bias, "mlp_bias", (int)cfg->bias, "attention_dropout", 0.0);
+                     "intermediate_size", (json_int_t)cfg->d_ff, "hidden_act", "silu", "rope_theta", cfg->rope_theta,
+                     "rope_scaling", "attention_bias", (int)cfg->bias, "mlp_bias", (int)cfg->bias, "attention_dropout",
+                     0.0);
 }
 
 static int write_config(const struct loaded *l, enum interop_class class, const char *path, struct error *err)
@@ -172,7 +182,8 @@ static int write_config(const struct loaded *l, enum interop_class class, const 
     json_object_set_new(object, class == INTEROP_GPT2 ? "layer_norm_epsilon" : "rms_norm_eps",
                         json_real(affine ? INTEROP_EPS : cfg->norm_eps));
     json_object_set_new(object, "vocab_size", json_integer(cfg->vocab));
-    json_object_set_new(object, "tie_word_embeddings", json_boolean(l->model.table.lm_head == l->model.table.tok_embed));
+    json_object_set_new(object, "tie_word_embeddings",
+                        json_boolean(l->model.table.lm_head == l->model.table.tok_embed));
     json_object_set_new(object, "torch_dtype", json_string("float32"));
     json_object_set_new(object, "use_cache", json_true());
     if (l->tokenizer) {
@@ -189,8 +200,11 @@ int interop_export(const char *checkpoint, const char *dir, const struct interop
 {
     struct loaded l;
     enum interop_class class = INTEROP_GPT2;
-    int status = load_open(&l, checkpoint, &(struct load_options){.threads = 1, .tokenizer = !options->no_tokenizer,
-                                                                  .tokenizer_dir = options->tokenizer_dir}, err);
+    int status =
+        load_open(&l, checkpoint,
+                  &(struct load_options){
+                      .threads = 1, .tokenizer = !options->no_tokenizer, .tokenizer_dir = options->tokenizer_dir},
+                  err);
     if (status)
         return status;
     char *tensors = file_join(dir, "model.safetensors"), *config = file_join(dir, "config.json");
@@ -204,7 +218,8 @@ int interop_export(const char *checkpoint, const char *dir, const struct interop
     if (!status) /* last: with it the folder is a model */
         status = write_config(&l, class, config, err);
     if (!status)
-        snprintf(summary, INTEROP_SUMMARY, "%s, %lld parameters%s", interop_class_name(class), (long long)l.model.table.parameters,
+        snprintf(summary, INTEROP_SUMMARY, "%s, %lld parameters%s", interop_class_name(class),
+                 (long long)l.model.table.parameters,
                  form_of(&l) == FORM_AFFINE ? "; its norms are affine maps (epsilon 1e12)" : "");
     free(tensors);
     free(config);

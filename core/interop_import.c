@@ -73,7 +73,8 @@ static void check_tied_head(const struct import *im, struct faults *f)
     if (tensorfile_read_f32(file, "lm_head.weight", 2, p->shape, head, &one))
         faults_add(f, "%s", one.text);
     else if (memcmp(head, im->params + p->offset, p->size * sizeof *head) != 0)
-        faults_add(f, "%s: tensor lm_head.weight: differs from the embedding, which tie_word_embeddings says it is", file->path);
+        faults_add(f, "%s: tensor lm_head.weight: differs from the embedding, which tie_word_embeddings says it is",
+                   file->path);
     free(head);
 }
 
@@ -86,24 +87,28 @@ static void check_unknown(const struct import *im, struct faults *f)
             if (tied && strcmp(name, "lm_head.weight") == 0)
                 check_tied_head(im, f);
             else if (!is_buffer(name) && !is_expected(im, name))
-                faults_add(f, "%s: tensor %s: no part of the model that config.json describes", im->source.files[i].path, name);
+                faults_add(f, "%s: tensor %s: no part of the model that config.json describes",
+                           im->source.files[i].path, name);
         }
 }
 
-static void check_finite(const struct tensorfile *file, const char *name, const float *x, size_t count, struct faults *f)
+static void check_finite(const struct tensorfile *file, const char *name, const float *x, size_t count,
+                         struct faults *f)
 {
     size_t bad = 0, first = 0;
     for (size_t i = 0; i < count; i++)
         if (!isfinite(x[i]) && bad++ == 0)
             first = i;
     if (bad)
-        faults_add(f, "%s: tensor %s: %zu of %zu numbers are not finite; %g at %zu", file->path, name, bad, count, (double)x[first], first);
+        faults_add(f, "%s: tensor %s: %zu of %zu numbers are not finite; %g at %zu", file->path, name, bad, count,
+                   (double)x[first], first);
 }
 
 /* Where a tensor goes; NULL when the model here has no place and it must hold what it would there. */
 static float *destination(const struct import *im, const struct interop_tensor *t)
 {
-    const struct param_site *s = t->how == INTEROP_NORM_GAIN || t->how == INTEROP_NORM_SHIFT ? &im->table.sites[t->site] : NULL;
+    const struct param_site *s =
+        t->how == INTEROP_NORM_GAIN || t->how == INTEROP_NORM_SHIFT ? &im->table.sites[t->site] : NULL;
     int row = t->row;
     if (s && t->how == INTEROP_NORM_GAIN)
         row = s->tapered ? s->gamma_tilde : s->gamma;
@@ -219,15 +224,22 @@ static int write_run(const struct import *im, const struct tokenizer *tokenizer,
 {
     char *checkpoint = file_join(out, "checkpoint.safetensors"), *config = file_join(out, "config.json");
     char *folder = file_join(out, "tokenizer");
-    json_t *object = config_to_json(&im->config.cfg), *metadata = json_pack("{s:s}", "imported", interop_class_name(im->config.class));
+    json_t *object = config_to_json(&im->config.cfg),
+           *metadata = json_pack("{s:s}", "imported", interop_class_name(im->config.class));
     int status = file_make_directories(out, err);
     if (!status && tokenizer)
         status = tokenizer_save(tokenizer, folder, err);
     if (!status)
         status = interop_json_write(config, object, JSON_INDENT(2), err);
     if (!status) /* last: with it the directory is a model */
-        status = modelfile_write(checkpoint, &(struct modelfile_content){.cfg = &im->config.cfg, .table = &im->table, .params = im->params,
-                                                                         .c = im->c, .step = 2, .metadata = metadata}, err);
+        status = modelfile_write(checkpoint,
+                                 &(struct modelfile_content){.cfg = &im->config.cfg,
+                                                             .table = &im->table,
+                                                             .params = im->params,
+                                                             .c = im->c,
+                                                             .step = 2,
+                                                             .metadata = metadata},
+                                 err);
     json_decref(object);
     json_decref(metadata);
     free(checkpoint);
@@ -240,13 +252,15 @@ static int read_tokenizer(const struct import *im, const char *dir, struct token
 {
     int status = interop_tokenizer_read(dir, out, err);
     if (!status && (int64_t)tokenizer_vocab_size(*out) != im->config.cfg.vocab)
-        return error_set(err, STATUS_BAD_INPUT, "%s: a tokenizer of %u entries does not fit a vocab_size of %lld "
-                         "(--no-tokenizer imports the model alone)", dir, tokenizer_vocab_size(*out), (long long)im->config.cfg.vocab);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: a tokenizer of %u entries does not fit a vocab_size of %lld "
+                         "(--no-tokenizer imports the model alone)",
+                         dir, tokenizer_vocab_size(*out), (long long)im->config.cfg.vocab);
     return status;
 }
 
-int interop_import(const char *dir, const char *out, const struct interop_options *options, char summary[INTEROP_SUMMARY],
-                   struct error *err)
+int interop_import(const char *dir, const char *out, const struct interop_options *options,
+                   char summary[INTEROP_SUMMARY], struct error *err)
 {
     struct import im = {.prefix = ""};
     struct tokenizer *tokenizer = NULL;
@@ -261,8 +275,11 @@ int interop_import(const char *dir, const char *out, const struct interop_option
     if (!status)
         status = write_run(&im, tokenizer, out, err);
     if (!status)
-        snprintf(summary, INTEROP_SUMMARY, "%s, %lld parameters%s", interop_class_name(im.config.class), (long long)im.table.parameters,
-                 im.bare ? "; without normalization" : im.config.affine ? "; its norms are affine maps: gate 0" : "");
+        snprintf(summary, INTEROP_SUMMARY, "%s, %lld parameters%s", interop_class_name(im.config.class),
+                 (long long)im.table.parameters,
+                 im.bare            ? "; without normalization"
+                 : im.config.affine ? "; its norms are affine maps: gate 0"
+                                    : "");
     tokenizer_destroy(tokenizer);
     interop_source_close(&im.source);
     interop_map_destroy(&im.map);

@@ -12,25 +12,25 @@ enum interop_class { INTEROP_GPT2, INTEROP_LLAMA, INTEROP_CLASSES };
 const char *interop_class_name(enum interop_class class);
 
 /* The trick: y = x / sqrt(var + EPS) * (SQRT_EPS * w) is x * w, as long as var stays far below EPS. */
-#define INTEROP_EPS 1e12
+#define INTEROP_EPS      1e12
 #define INTEROP_SQRT_EPS 1e6
 
 /* How a tensor there lies in a parameter here. */
 enum interop_how {
-    INTEROP_SAME,      /* a row of the table, or `rows` of its rows from `first` on */
-    INTEROP_TRANSPOSED,/* Conv1D: [in, out] there, [out, in] here */
-    INTEROP_NORM_GAIN, /* of a site: gamma, or what stands for it */
+    INTEROP_SAME,       /* a row of the table, or `rows` of its rows from `first` on */
+    INTEROP_TRANSPOSED, /* Conv1D: [in, out] there, [out, in] here */
+    INTEROP_NORM_GAIN,  /* of a site: gamma, or what stands for it */
     INTEROP_NORM_SHIFT,
 };
 
 struct interop_tensor {
     char name[96];
     enum interop_how how;
-    int row;             /* NO_PARAM: the model here has none, it is zero */
-    int site;            /* of the two norm kinds */
-    int64_t first;       /* offset in the parameter, in floats */
+    int row;       /* NO_PARAM: the model here has none, it is zero */
+    int site;      /* of the two norm kinds */
+    int64_t first; /* offset in the parameter, in floats */
     int rank;
-    int64_t shape[2];    /* there */
+    int64_t shape[2]; /* there */
     size_t count;
 };
 
@@ -48,7 +48,8 @@ void interop_map_destroy(struct interop_map *map);
 int interop_tokenizer_write(const char *dir, const struct tokenizer *t, enum interop_class class, int64_t context,
                             struct error *err);
 
-/* From vocab.json and merges.txt, else from tokenizer.json; STATUS_BAD_INPUT when there is neither or it is another kind. */
+/* From vocab.json and merges.txt, else from tokenizer.json; STATUS_BAD_INPUT when there is neither or it is another
+ * kind. */
 int interop_tokenizer_read(const char *dir, struct tokenizer **out, struct error *err);
 
 /* A JSON file that must be an object; a new reference. */

@@ -25,7 +25,11 @@ static void add(struct interop_map *map, struct place p, const char *format, ...
 {
     map->tensors = memory_resize(map->tensors, (size_t)map->count + 1, sizeof *map->tensors);
     struct interop_tensor *t = &map->tensors[map->count++];
-    *t = (struct interop_tensor){.how = p.how, .row = p.row, .site = p.site, .first = p.first, .rank = p.columns ? 2 : 1,
+    *t = (struct interop_tensor){.how = p.how,
+                                 .row = p.row,
+                                 .site = p.site,
+                                 .first = p.first,
+                                 .rank = p.columns ? 2 : 1,
                                  .shape = {p.rows, p.columns ? p.columns : 1}};
     if (p.how == INTEROP_TRANSPOSED) {
         t->shape[0] = p.columns;
@@ -49,18 +53,23 @@ static void add_gpt2(struct interop_map *map, const struct config *cfg, const st
             const char *name;
             int weight, bias;
             int64_t O, I;
-        } linears[] = {{"attn.c_attn", b->qkv, b->qkv_bias, 3 * C, C}, {"attn.c_proj", b->out, b->out_bias, C, C},
-                       {"mlp.c_fc", b->in, b->in_bias, F, C}, {"mlp.c_proj", b->mlp_out, b->mlp_out_bias, C, F}};
+        } linears[] = {{"attn.c_attn", b->qkv, b->qkv_bias, 3 * C, C},
+                       {"attn.c_proj", b->out, b->out_bias, C, C},
+                       {"mlp.c_fc", b->in, b->in_bias, F, C},
+                       {"mlp.c_proj", b->mlp_out, b->mlp_out_bias, C, F}};
         for (int i = 0; i < 4; i++) {
             if (i % 2 == 0) {
-                add(map, (struct place){.how = INTEROP_NORM_GAIN, .site = 2 * l + i / 2, .rows = C}, "transformer.h.%d.ln_%d.weight",
-                    l, 1 + i / 2);
-                add(map, (struct place){.how = INTEROP_NORM_SHIFT, .site = 2 * l + i / 2, .rows = C}, "transformer.h.%d.ln_%d.bias", l,
-                    1 + i / 2);
+                add(map, (struct place){.how = INTEROP_NORM_GAIN, .site = 2 * l + i / 2, .rows = C},
+                    "transformer.h.%d.ln_%d.weight", l, 1 + i / 2);
+                add(map, (struct place){.how = INTEROP_NORM_SHIFT, .site = 2 * l + i / 2, .rows = C},
+                    "transformer.h.%d.ln_%d.bias", l, 1 + i / 2);
             }
-            add(map, (struct place){.how = INTEROP_TRANSPOSED, .row = linears[i].weight, .rows = linears[i].O, .columns = linears[i].I},
+            add(map,
+                (struct place){
+                    .how = INTEROP_TRANSPOSED, .row = linears[i].weight, .rows = linears[i].O, .columns = linears[i].I},
                 "transformer.h.%d.%s.weight", l, linears[i].name);
-            add(map, (struct place){.row = linears[i].bias, .rows = linears[i].O}, "transformer.h.%d.%s.bias", l, linears[i].name);
+            add(map, (struct place){.row = linears[i].bias, .rows = linears[i].O}, "transformer.h.%d.%s.bias", l,
+                linears[i].name);
         }
     }
     add(map, (struct place){.how = INTEROP_NORM_GAIN, .site = 2 * table->layers, .rows = C}, "transformer.ln_f.weight");
@@ -82,10 +91,15 @@ static void add_llama(struct interop_map *map, const struct config *cfg, const s
             {"self_attn.v_proj", b->qkv, b->qkv_bias, 2 * C, C, C}, {"self_attn.o_proj", b->out, b->out_bias, 0, C, C},
             {"mlp.gate_proj", b->in, b->in_bias, 0, F, C},          {"mlp.up_proj", b->in, b->in_bias, F, F, C},
             {"mlp.down_proj", b->mlp_out, b->mlp_out_bias, 0, C, F}};
-        add(map, (struct place){.how = INTEROP_NORM_GAIN, .site = 2 * l, .rows = C}, "model.layers.%d.input_layernorm.weight", l);
+        add(map, (struct place){.how = INTEROP_NORM_GAIN, .site = 2 * l, .rows = C},
+            "model.layers.%d.input_layernorm.weight", l);
         for (int i = 0; i < 7; i++) {
-            add(map, (struct place){.row = linears[i].weight, .first = linears[i].first * linears[i].I, .rows = linears[i].O,
-                                    .columns = linears[i].I}, "model.layers.%d.%s.weight", l, linears[i].name);
+            add(map,
+                (struct place){.row = linears[i].weight,
+                               .first = linears[i].first * linears[i].I,
+                               .rows = linears[i].O,
+                               .columns = linears[i].I},
+                "model.layers.%d.%s.weight", l, linears[i].name);
             if (biases)
                 add(map, (struct place){.row = linears[i].bias, .first = linears[i].first, .rows = linears[i].O},
                     "model.layers.%d.%s.bias", l, linears[i].name);

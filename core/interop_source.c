@@ -49,14 +49,14 @@ static int open_shards(struct interop_source *s, const char *dir, struct error *
             break;
     }
     if (!f.count)
-        json_object_foreach(s->index, name, where)
-            if (!tensorfile_find(file_named(s, json_string_value(where)), name))
-                faults_add(&f, "%s: tensor %s: not in %s, where the index has it", s->path, name, json_string_value(where));
+        json_object_foreach(s->index, name, where) if (!tensorfile_find(file_named(s, json_string_value(where)), name))
+            faults_add(&f, "%s: tensor %s: not in %s, where the index has it", s->path, name, json_string_value(where));
     for (int i = 0; !f.count && i < s->count; i++)
         for (size_t t = 0; t < s->files[i].count; t++)
             if (!json_object_get(s->index, s->files[i].tensors[t].name))
                 faults_add(&f, "%s: tensor %s: not in the index", s->files[i].path, s->files[i].tensors[t].name);
-            else if (file_named(s, json_string_value(json_object_get(s->index, s->files[i].tensors[t].name))) != &s->files[i])
+            else if (file_named(s, json_string_value(json_object_get(s->index, s->files[i].tensors[t].name))) !=
+                     &s->files[i])
                 faults_add(&f, "%s: tensor %s: also in another shard", s->files[i].path, s->files[i].tensors[t].name);
     return faults_end(&f);
 }

@@ -5,10 +5,10 @@
 #include "core/interop_internal.h"
 
 struct interop_source {
-    char *path;                /* of the file or the index, for errors */
+    char *path; /* of the file or the index, for errors */
     struct tensorfile *files;
     int count;
-    json_t *index;             /* weight_map: name to file name; NULL for one file */
+    json_t *index; /* weight_map: name to file name; NULL for one file */
 };
 
 /* Open all of it. Every shard that the index names must be there and hold what the index says; no tensor may stand in

@@ -74,14 +74,15 @@ static int write_fast(const char *dir, const struct tokenizer *t, struct error *
         status = read_merges(merges_path, merges, err);
     if (!status) {
         json_t *object = json_pack(
-            "{s:s, s:n, s:n, s:[{s:I, s:s, s:b, s:b, s:b, s:b, s:b}], s:n, s:{s:s, s:b, s:b, s:b}, s:n, s:{s:s, s:b, s:b, s:b}, "
+            "{s:s, s:n, s:n, s:[{s:I, s:s, s:b, s:b, s:b, s:b, s:b}], s:n, s:{s:s, s:b, s:b, s:b}, s:n, s:{s:s, s:b, "
+            "s:b, s:b}, "
             "s:{s:s, s:n, s:n, s:s, s:s, s:b, s:b, s:b, s:O, s:O}}",
-            "version", "1.0", "truncation", "padding", "added_tokens", "id", (json_int_t)tokenizer_end_of_text(t), "content",
-            "<|endoftext|>", "single_word", 0, "lstrip", 0, "rstrip", 0, "normalized", 0, "special", 1, "normalizer",
-            "pre_tokenizer", "type", "ByteLevel", "add_prefix_space", 0, "trim_offsets", 1, "use_regex", 1, "post_processor",
-            "decoder", "type", "ByteLevel", "add_prefix_space", 1, "trim_offsets", 1, "use_regex", 1, "model", "type", "BPE",
-            "dropout", "unk_token", "continuing_subword_prefix", "", "end_of_word_suffix", "", "fuse_unk", 0, "byte_fallback", 0,
-            "ignore_merges", 0, "vocab", vocab, "merges", merges);
+            "version", "1.0", "truncation", "padding", "added_tokens", "id", (json_int_t)tokenizer_end_of_text(t),
+            "content", "<|endoftext|>", "single_word", 0, "lstrip", 0, "rstrip", 0, "normalized", 0, "special", 1,
+            "normalizer", "pre_tokenizer", "type", "ByteLevel", "add_prefix_space", 0, "trim_offsets", 1, "use_regex",
+            1, "post_processor", "decoder", "type", "ByteLevel", "add_prefix_space", 1, "trim_offsets", 1, "use_regex",
+            1, "model", "type", "BPE", "dropout", "unk_token", "continuing_subword_prefix", "", "end_of_word_suffix",
+            "", "fuse_unk", 0, "byte_fallback", 0, "ignore_merges", 0, "vocab", vocab, "merges", merges);
         status = object ? interop_json_write(path, object, JSON_COMPACT, err)
                         : error_set(err, STATUS_FAILED, "%s: no JSON", path);
         json_decref(object);
@@ -102,12 +103,13 @@ int interop_tokenizer_write(const char *dir, const struct tokenizer *t, enum int
         const char *name;
         json_t *object;
     } files[] = {
-        {"tokenizer_config.json", json_pack("{s:s, s:s, s:s, s:s, s:b, s:I}", "tokenizer_class",
-                                            class == INTEROP_GPT2 ? "GPT2Tokenizer" : "PreTrainedTokenizerFast", "bos_token",
-                                            "<|endoftext|>", "eos_token", "<|endoftext|>", "unk_token", "<|endoftext|>",
-                                            "add_prefix_space", 0, "model_max_length", (json_int_t)context)},
-        {"special_tokens_map.json", json_pack("{s:s, s:s, s:s}", "bos_token", "<|endoftext|>", "eos_token", "<|endoftext|>",
-                                              "unk_token", "<|endoftext|>")},
+        {"tokenizer_config.json",
+         json_pack("{s:s, s:s, s:s, s:s, s:b, s:I}", "tokenizer_class",
+                   class == INTEROP_GPT2 ? "GPT2Tokenizer" : "PreTrainedTokenizerFast", "bos_token", "<|endoftext|>",
+                   "eos_token", "<|endoftext|>", "unk_token", "<|endoftext|>", "add_prefix_space", 0,
+                   "model_max_length", (json_int_t)context)},
+        {"special_tokens_map.json", json_pack("{s:s, s:s, s:s}", "bos_token", "<|endoftext|>", "eos_token",
+                                              "<|endoftext|>", "unk_token", "<|endoftext|>")},
         {"generation_config.json", json_pack("{s:I, s:I}", "bos_token_id", end, "eos_token_id", end)},
     };
     int status = tokenizer_save(t, dir, err);
@@ -133,9 +135,7 @@ static bool is_byte_level(const json_t *pre)
     json_t *one;
     if (type && strcmp(type, "ByteLevel") == 0)
         return true;
-    json_array_foreach(json_object_get(pre, "pretokenizers"), i, one)
-        if (is_byte_level(one))
-            return true;
+    json_array_foreach(json_object_get(pre, "pretokenizers"), i, one) if (is_byte_level(one)) return true;
     return false;
 }
 
@@ -162,9 +162,7 @@ static int write_merges(const char *path, const char *to, const json_t *merges, 
     if (status)
         return status;
     fputs("#version: 0.2\n", w.stream);
-    json_array_foreach((json_t *)merges, i, merge)
-        if (!status)
-            status = append_merge(path, w.stream, merge, i, err);
+    json_array_foreach((json_t *)merges, i, merge) if (!status) status = append_merge(path, w.stream, merge, i, err);
     if (!status)
         return file_commit(&w, err);
     file_abandon(&w);
@@ -178,10 +176,12 @@ static int split_fast(const char *path, const json_t *object, const char *folder
     const char *type = json_string_value(json_object_get(model, "type"));
     size_t i;
     json_t *added;
-    if ((type && strcmp(type, "BPE") != 0) || !json_is_object(json_object_get(model, "vocab")) || !json_is_array(merges) ||
-        !is_byte_level(json_object_get(object, "pre_tokenizer")))
-        return error_set(err, STATUS_BAD_INPUT, "%s: want a byte-level BPE as GPT-2's (model BPE, pre_tokenizer ByteLevel); "
-                         "--no-tokenizer imports the model alone", path);
+    if ((type && strcmp(type, "BPE") != 0) || !json_is_object(json_object_get(model, "vocab")) ||
+        !json_is_array(merges) || !is_byte_level(json_object_get(object, "pre_tokenizer")))
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: want a byte-level BPE as GPT-2's (model BPE, pre_tokenizer ByteLevel); "
+                         "--no-tokenizer imports the model alone",
+                         path);
     json_t *vocab = json_copy(json_object_get(model, "vocab"));
     json_array_foreach(json_object_get(object, "added_tokens"), i, added)
     {
@@ -231,15 +231,18 @@ static int read_fast(const char *path, struct tokenizer **out, struct error *err
 
 int interop_tokenizer_read(const char *dir, struct tokenizer **out, struct error *err)
 {
-    char *vocab = file_join(dir, "vocab.json"), *merges = file_join(dir, "merges.txt"), *fast = file_join(dir, "tokenizer.json");
+    char *vocab = file_join(dir, "vocab.json"), *merges = file_join(dir, "merges.txt"),
+         *fast = file_join(dir, "tokenizer.json");
     int status;
     if (access(vocab, F_OK) == 0 && access(merges, F_OK) == 0)
         status = tokenizer_load(out, dir, err);
     else if (access(fast, F_OK) == 0)
         status = read_fast(fast, out, err);
     else
-        status = error_set(err, STATUS_BAD_INPUT, "%s: no tokenizer: want vocab.json and merges.txt, or tokenizer.json "
-                           "(--no-tokenizer imports the model alone)", dir);
+        status = error_set(err, STATUS_BAD_INPUT,
+                           "%s: no tokenizer: want vocab.json and merges.txt, or tokenizer.json "
+                           "(--no-tokenizer imports the model alone)",
+                           dir);
     free(vocab);
     free(merges);
     free(fast);

@@ -21,7 +21,8 @@ static int open_tokenizer(struct loaded *l, const struct load_options *o, struct
     char *path = o->tokenizer_dir ? memory_string(o->tokenizer_dir) : file_join(dir, "tokenizer");
     int status = tokenizer_load(&l->tokenizer, path, err);
     if (status)
-        status = error_wrap(err, o->tokenizer_dir ? "--tokenizer" : "the checkpoint's tokenizer (--tokenizer DIR names another)");
+        status = error_wrap(err, o->tokenizer_dir ? "--tokenizer"
+                                                  : "the checkpoint's tokenizer (--tokenizer DIR names another)");
     else if ((int64_t)tokenizer_vocab_size(l->tokenizer) != l->model.cfg.vocab)
         status = error_set(err, STATUS_BAD_INPUT, "%s: a tokenizer of %u entries does not fit %s: want %lld", path,
                            tokenizer_vocab_size(l->tokenizer), l->path, (long long)l->model.cfg.vocab);

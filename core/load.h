@@ -7,22 +7,22 @@
 #include "core/modelfile.h"
 
 struct load_options {
-    int threads;            /* 0: as many as the process may use */
-    const struct ops *ops;  /* NULL: the CPU's */
-    bool tokenizer;         /* load one: from tokenizer_dir, else from `tokenizer` beside the checkpoint */
+    int threads;               /* 0: as many as the process may use */
+    const struct ops *ops;     /* NULL: the CPU's */
+    bool tokenizer;            /* load one: from tokenizer_dir, else from `tokenizer` beside the checkpoint */
     const char *tokenizer_dir; /* NULL: beside the checkpoint */
 };
 
 struct loaded {
-    char *path;             /* of the file */
+    char *path; /* of the file */
     struct model model;
     struct backend *be;
     struct tokenizer *tokenizer; /* NULL unless asked for */
     enum taper_sites folded;
     int64_t step;
-    double gate;            /* of that step; 0 when folded */
+    double gate; /* of that step; 0 when folded */
     int threads;
-    char corpus[72];        /* digest of the text it was trained on; "" when not known */
+    char corpus[72]; /* digest of the text it was trained on; "" when not known */
 };
 
 /* Everything is checked: shapes, unknown tensors, NaN and infinities (the tensors are named), and that the tokenizer

@@ -28,9 +28,10 @@ static void check_shape(const struct modelfile *m, struct faults *f, const char 
         faults_add(f, "%s: tensor %s: missing, want shape %s", m->file.path, name, wanted);
     else if (t->rank != rank || memcmp(t->shape, shape, (size_t)rank * sizeof *shape) != 0)
         faults_add(f, "%s: tensor %s: want shape %s, got %s", m->file.path, name, wanted,
-              tensor_shape_text(t->rank, t->shape, found, sizeof found));
+                   tensor_shape_text(t->rank, t->shape, found, sizeof found));
     else if (t->type == TENSOR_I64 || t->type == TENSOR_I32 || t->type == TENSOR_U8)
-        faults_add(f, "%s: tensor %s: want floating-point numbers, got %s", m->file.path, name, tensor_type_name(t->type));
+        faults_add(f, "%s: tensor %s: want floating-point numbers, got %s", m->file.path, name,
+                   tensor_type_name(t->type));
 }
 
 static bool is_site_scalar(const struct param_table *table, const char *name)
@@ -71,7 +72,7 @@ static int check_tensors(struct modelfile *m, struct error *err)
     for (size_t i = 0; i < m->file.count; i++)
         if (!is_known(&m->table, m->file.tensors[i].name))
             faults_add(&f, "%s: tensor %s: no part of the model its configuration describes", m->file.path,
-                  m->file.tensors[i].name);
+                       m->file.tensors[i].name);
     return faults_end(&f);
 }
 
@@ -88,8 +89,8 @@ static int read_folded(struct modelfile *m, struct error *err)
         return error_set(err, STATUS_BAD_INPUT, "%s: __metadata__.folded: want none, internal or all, got '%.40s'",
                          m->file.path, text);
     if (m->folded != SITES_NONE && (int)m->folded != m->cfg.sites)
-        return error_set(err, STATUS_BAD_INPUT, "%s: __metadata__.folded is %s, but taper.sites is %s", m->file.path, text,
-                         sites_names[m->cfg.sites]);
+        return error_set(err, STATUS_BAD_INPUT, "%s: __metadata__.folded is %s, but taper.sites is %s", m->file.path,
+                         text, sites_names[m->cfg.sites]);
     return STATUS_OK;
 }
 
@@ -146,8 +147,8 @@ int modelfile_check_finite(const struct modelfile *m, struct error *err)
             if (!isfinite(host[j]) && bad++ == 0)
                 first = j;
         if (status || bad)
-            faults_add(&f, "%s: tensor %s: %zu of %zu numbers are not finite; %g at %s", m->file.path, p->name, bad, p->size,
-                  (double)host[first], place_text(p, first, place, sizeof place));
+            faults_add(&f, "%s: tensor %s: %zu of %zu numbers are not finite; %g at %s", m->file.path, p->name, bad,
+                       p->size, (double)host[first], place_text(p, first, place, sizeof place));
     }
     free(host);
     return faults_end(&f);
@@ -173,23 +174,26 @@ int modelfile_write(const char *path, const struct modelfile_content *content, s
 {
     const struct param_table *table = content->table;
     struct tensor *tensors = memory_alloc((size_t)table->count + (size_t)table->site_count + 1, sizeof *tensors);
-    char (*names)[PARAM_NAME + 4] = memory_alloc((size_t)table->site_count, sizeof *names);
+    char(*names)[PARAM_NAME + 4] = memory_alloc((size_t)table->site_count, sizeof *names);
     size_t count = 0;
     for (int i = 0; i < table->count; i++) {
         const struct param *p = &table->rows[i];
-        tensors[count++] = (struct tensor){.name = p->name, .type = TENSOR_F32, .rank = p->rank,
-                                           .shape = {p->shape[0], p->shape[1]}, .count = p->size,
+        tensors[count++] = (struct tensor){.name = p->name,
+                                           .type = TENSOR_F32,
+                                           .rank = p->rank,
+                                           .shape = {p->shape[0], p->shape[1]},
+                                           .count = p->size,
                                            .data = content->params + p->offset};
     }
     for (int i = 0; i < table->site_count; i++) {
         if (!table->sites[i].tapered)
             continue;
         snprintf(names[i], sizeof names[i], "%s.c", table->sites[i].name);
-        tensors[count++] = (struct tensor){.name = names[i], .type = TENSOR_F32, .rank = 1, .shape = {1}, .count = 1,
-                                           .data = content->c + i};
+        tensors[count++] = (struct tensor){
+            .name = names[i], .type = TENSOR_F32, .rank = 1, .shape = {1}, .count = 1, .data = content->c + i};
     }
-    tensors[count++] = (struct tensor){.name = "state/step", .type = TENSOR_I64, .rank = 1, .shape = {1}, .count = 1,
-                                       .data = &content->step};
+    tensors[count++] = (struct tensor){
+        .name = "state/step", .type = TENSOR_I64, .rank = 1, .shape = {1}, .count = 1, .data = &content->step};
     json_t *metadata = metadata_of(content);
     int status = tensorfile_write(path, tensors, count, metadata, err);
     json_decref(metadata);

@@ -32,7 +32,7 @@ struct modelfile_content {
     const float *params;             /* [table.total], host memory */
     const float *c;                  /* [site_count], host memory */
     int64_t step;
-    const json_t *metadata;          /* further strings of __metadata__; NULL for none */
+    const json_t *metadata; /* further strings of __metadata__; NULL for none */
 };
 
 /* Write a model file whole, or leave what was there. */

@@ -15,14 +15,16 @@ struct choice {
 struct sampler {
     struct sampler_options options;
     int V;
-    double *weights;       /* [V] exp((z - max) / temperature) */
-    struct choice *kept;   /* [V] */
+    double *weights;     /* [V] exp((z - max) / temperature) */
+    struct choice *kept; /* [V] */
 };
 
 struct sampler *sampler_create(const struct sampler_options *options, int V)
 {
     struct sampler *s = memory_alloc(1, sizeof *s);
-    *s = (struct sampler){.options = *options, .V = V, .weights = memory_alloc((size_t)V, sizeof *s->weights),
+    *s = (struct sampler){.options = *options,
+                          .V = V,
+                          .weights = memory_alloc((size_t)V, sizeof *s->weights),
                           .kept = memory_alloc((size_t)V, sizeof *s->kept)};
     return s;
 }

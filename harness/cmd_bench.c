@@ -26,7 +26,8 @@ struct plan {
 };
 
 struct bench_arguments {
-    const char *run, *plan_text, *kind, *batch, *context, *sites, *weights, *threads, *repeats, *warmups, *tokens, *journal;
+    const char *run, *plan_text, *kind, *batch, *context, *sites, *weights, *threads, *repeats, *warmups, *tokens,
+        *journal;
     bool json, ops;
     struct plan plans[KINDS];
     struct bench_options options;
@@ -43,8 +44,8 @@ static int parse_list(const char *what, const char *text, struct list *out, stru
         errno = 0;
         long value = strtol(at, &end, 10);
         if (end == at || errno || value < 1 || value > 1 << 20 || (*end && *end != ',') || out->count == LIST_MOST)
-            return error_set(err, STATUS_BAD_INPUT, "%s: want 1 to %d whole numbers with commas between, got '%s'", what, LIST_MOST,
-                             text);
+            return error_set(err, STATUS_BAD_INPUT, "%s: want 1 to %d whole numbers with commas between, got '%s'",
+                             what, LIST_MOST, text);
         out->at[out->count++] = (int)value;
         if (*end == '\0')
             return STATUS_OK;
@@ -59,7 +60,8 @@ static int list_from_json(const char *what, const json_t *value, struct list *ou
     out->count = 0;
     for (size_t i = 0; value && i < count; i++) {
         const json_t *item = json_is_array(value) ? json_array_get(value, i) : value;
-        if (!json_is_integer(item) || json_integer_value(item) < 1 || json_integer_value(item) > 1 << 20 || count > LIST_MOST)
+        if (!json_is_integer(item) || json_integer_value(item) < 1 || json_integer_value(item) > 1 << 20 ||
+            count > LIST_MOST)
             return error_set(err, STATUS_BAD_INPUT, "--plan: %s: want 1 to %d whole numbers", what, LIST_MOST);
         out->at[out->count++] = (int)json_integer_value(item);
     }
@@ -72,14 +74,16 @@ static int parse_plan(struct bench_arguments *a, struct error *err)
     json_error_t fault;
     json_t *object = json_loads(a->plan_text, JSON_REJECT_DUPLICATES, &fault);
     int status = json_is_object(object) ? STATUS_OK
-                                        : error_set(err, STATUS_BAD_INPUT, "--plan: want a JSON object%s%s", object ? "" : ": ",
-                                                    object ? "" : fault.text);
+                                        : error_set(err, STATUS_BAD_INPUT, "--plan: want a JSON object%s%s",
+                                                    object ? "" : ": ", object ? "" : fault.text);
     const char *name;
     json_t *kind;
     if (!status)
         json_object_foreach(object, name, kind)
         {
-            int k = strcmp(name, "decode") == 0 ? BENCH_DECODE : strcmp(name, "last-token") == 0 ? BENCH_LAST_TOKEN : -1;
+            int k = strcmp(name, "decode") == 0       ? BENCH_DECODE
+                    : strcmp(name, "last-token") == 0 ? BENCH_LAST_TOKEN
+                                                      : -1;
             if (!status && k < 0)
                 status = error_set(err, STATUS_BAD_INPUT, "--plan: want decode or last-token, got '%.40s'", name);
             if (status)
@@ -105,7 +109,8 @@ static int parse_kinds(struct bench_arguments *a, struct error *err)
         if (status)
             return status;
     }
-    return known ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "--kind: want decode, last-token or all, got '%s'", a->kind);
+    return known ? STATUS_OK
+                 : error_set(err, STATUS_BAD_INPUT, "--kind: want decode, last-token or all, got '%s'", a->kind);
 }
 
 static int parse_numbers(struct bench_arguments *a, struct error *err)
@@ -145,20 +150,21 @@ static void fill_lists(struct plan *plan, enum bench_kind kind, int context)
         plan->context = (struct list){.count = 1, .at = {context}};
 }
 
-static void print_rows(const struct bench_arguments *a, enum bench_kind kind, int batch, int context, const struct bench_result *r)
+static void print_rows(const struct bench_arguments *a, enum bench_kind kind, int batch, int context,
+                       const struct bench_result *r)
 {
     for (int v = 0; v < BENCH_VARIANTS; v++) {
         const struct bench_time *t = &r->ms[v];
         if (a->json) {
             printf("{\"kind\":\"%s\",\"variant\":\"%s\",\"batch\":%d,\"context\":%d,\"tokens_per_s\":%.6g,\"ms\":%.6g,"
-                   "\"ms_low\":%.6g,\"ms_high\":%.6g,\"repeats\":%d,\"device\":\"%s\"}\n", bench_kind_name(kind),
-                   bench_variant_name((enum bench_variant)v), batch, context, r->tokens_per_s[v], t->median, t->low, t->high,
-                   r->repeats, r->device);
+                   "\"ms_low\":%.6g,\"ms_high\":%.6g,\"repeats\":%d,\"device\":\"%s\"}\n",
+                   bench_kind_name(kind), bench_variant_name((enum bench_variant)v), batch, context, r->tokens_per_s[v],
+                   t->median, t->low, t->high, r->repeats, r->device);
             continue;
         }
-        printf("%-10s %-8s batch %3d context %4d  %12.1f tokens/s  %9.4f ms (%.4f to %.4f)  x%.3f\n", bench_kind_name(kind),
-               bench_variant_name((enum bench_variant)v), batch, context, r->tokens_per_s[v], t->median, t->low, t->high,
-               r->ms[BENCH_BASELINE].median / t->median);
+        printf("%-10s %-8s batch %3d context %4d  %12.1f tokens/s  %9.4f ms (%.4f to %.4f)  x%.3f\n",
+               bench_kind_name(kind), bench_variant_name((enum bench_variant)v), batch, context, r->tokens_per_s[v],
+               t->median, t->low, t->high, r->ms[BENCH_BASELINE].median / t->median);
     }
     fflush(stdout);
 }
@@ -168,14 +174,17 @@ static int journal_rows(const struct bench_arguments *a, enum bench_kind kind, i
 {
     int status = STATUS_OK;
     for (int v = 0; !status && a->journal && v < BENCH_VARIANTS; v++)
-        status = model_journal_line(a->journal, "bench", json_pack("{s:s, s:s, s:i, s:i, s:f, s:f, s:i, s:s}",
-            "kind", bench_kind_name(kind), "variant", bench_variant_name((enum bench_variant)v), "batch", batch, "context",
-            context, "tokens_per_s", r->tokens_per_s[v], "ms", r->ms[v].median, "repeats", r->repeats, "device", r->device), err);
+        status = model_journal_line(a->journal, "bench",
+                                    json_pack("{s:s, s:s, s:i, s:i, s:f, s:f, s:i, s:s}", "kind", bench_kind_name(kind),
+                                              "variant", bench_variant_name((enum bench_variant)v), "batch", batch,
+                                              "context", context, "tokens_per_s", r->tokens_per_s[v], "ms",
+                                              r->ms[v].median, "repeats", r->repeats, "device", r->device),
+                                    err);
     return status;
 }
 
-static int run_plan(const struct bench_arguments *a, enum bench_kind kind, const struct plan *plan, const struct model *m,
-                    struct error *err)
+static int run_plan(const struct bench_arguments *a, enum bench_kind kind, const struct plan *plan,
+                    const struct model *m, struct error *err)
 {
     for (int c = 0; c < plan->context.count; c++)
         for (int b = 0; b < plan->batch.count; b++) {
@@ -197,7 +206,8 @@ static int run_plan(const struct bench_arguments *a, enum bench_kind kind, const
 }
 
 /* The sites that differ between the variants: those the model tapers, or what --sites says. */
-static int choose_sites(const struct bench_arguments *a, const struct config *cfg, enum taper_sites *out, struct error *err)
+static int choose_sites(const struct bench_arguments *a, const struct config *cfg, enum taper_sites *out,
+                        struct error *err)
 {
     *out = cfg->sites == SITES_NONE ? SITES_INTERNAL : (enum taper_sites)cfg->sites;
     if (!a->sites)
@@ -236,13 +246,21 @@ static int bench_exec(int argc, char **argv, struct error *err)
 {
     struct bench_arguments a = {0};
     struct loaded l;
-    const struct option_spec specs[] = {
-        {.name = "run", .value = &a.run}, {.name = "plan", .value = &a.plan_text}, {.name = "kind", .value = &a.kind},
-        {.name = "batch", .value = &a.batch}, {.name = "context", .value = &a.context}, {.name = "sites", .value = &a.sites},
-        {.name = "weights", .value = &a.weights}, {.name = "threads", .value = &a.threads},
-        {.name = "repeats", .value = &a.repeats}, {.name = "warmups", .value = &a.warmups},
-        {.name = "tokens", .value = &a.tokens}, {.name = "journal", .value = &a.journal}, {.name = "ops", .flag = &a.ops},
-        {.name = "json", .flag = &a.json}, {0}};
+    const struct option_spec specs[] = {{.name = "run", .value = &a.run},
+                                        {.name = "plan", .value = &a.plan_text},
+                                        {.name = "kind", .value = &a.kind},
+                                        {.name = "batch", .value = &a.batch},
+                                        {.name = "context", .value = &a.context},
+                                        {.name = "sites", .value = &a.sites},
+                                        {.name = "weights", .value = &a.weights},
+                                        {.name = "threads", .value = &a.threads},
+                                        {.name = "repeats", .value = &a.repeats},
+                                        {.name = "warmups", .value = &a.warmups},
+                                        {.name = "tokens", .value = &a.tokens},
+                                        {.name = "journal", .value = &a.journal},
+                                        {.name = "ops", .flag = &a.ops},
+                                        {.name = "json", .flag = &a.json},
+                                        {0}};
     int operands;
     int status = options_parse(&cmd_bench, specs, argc, argv, &operands, err);
     if (!status && operands != (a.run ? 0 : 1))
@@ -267,7 +285,8 @@ static int bench_exec(int argc, char **argv, struct error *err)
 }
 
 const struct command cmd_bench = {
-    "bench", "CHECKPOINT | --run DIR [--kind decode|last-token|all] [--batch LIST] [--context LIST] [--sites internal|all]\n"
+    "bench",
+    "CHECKPOINT | --run DIR [--kind decode|last-token|all] [--batch LIST] [--context LIST] [--sites internal|all]\n"
     "       [--weights fp32|bf16] [--repeats N] [--warmups N] [--tokens N] [--ops] [--threads N] [--plan JSON]\n"
     "       [--journal FILE] [--json]",
     "time a model with norms, with explicit scaling, and folded",
@@ -285,6 +304,7 @@ const struct command cmd_bench = {
     "  --plan JSON     kinds with their lists, as `after: bench:` of a sweep has them\n"
     "  --journal FILE  append rows of the table bench to a run's journal\n"
     "  --json          one JSON object a row\n\n"
-    "Variants: baseline computes the norms, unfused scales by c and gamma_tilde, fused has nothing there. They take turns\n"
+    "Variants: baseline computes the norms, unfused scales by c and gamma_tilde, fused has nothing there. They take "
+    "turns\n"
     "in one process, on the same weights in the same memory; times are medians with the quartiles behind them.\n",
     bench_exec};

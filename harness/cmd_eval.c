@@ -14,14 +14,17 @@ struct eval_arguments {
     long long most;
 };
 
-static int print_result(const struct loaded *l, const struct eval_arguments *a, const struct evaluation *e, struct error *err)
+static int print_result(const struct loaded *l, const struct eval_arguments *a, const struct evaluation *e,
+                        struct error *err)
 {
     const char *folded = modelfile_sites_name(l->folded);
     if (a->json) {
-        json_t *object = json_pack("{s:s, s:o, s:o, s:I, s:f, s:I, s:s}", "checkpoint", l->path, "loss", journal_number(e->loss),
-                                   "perplexity", journal_number(exp(e->loss)), "tokens", (json_int_t)e->tokens, "gate", l->gate,
-                                   "step", (json_int_t)l->step, "folded", folded);
-        int failed = !object || json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17)) != 0 || putchar('\n') == EOF;
+        json_t *object =
+            json_pack("{s:s, s:o, s:o, s:I, s:f, s:I, s:s}", "checkpoint", l->path, "loss", journal_number(e->loss),
+                      "perplexity", journal_number(exp(e->loss)), "tokens", (json_int_t)e->tokens, "gate", l->gate,
+                      "step", (json_int_t)l->step, "folded", folded);
+        int failed =
+            !object || json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17)) != 0 || putchar('\n') == EOF;
         json_decref(object);
         return failed ? error_set(err, STATUS_FAILED, "standard output: cannot write") : STATUS_OK;
     }
@@ -58,8 +61,9 @@ static int eval_exec(int argc, char **argv, struct error *err)
     struct eval_arguments a = {0};
     const char *threads = NULL;
     const struct option_spec specs[] = {
-        {.name = "text", .value = &a.text}, {.name = "tokenizer", .value = &a.tokenizer}, {.name = "tokens", .value = &a.tokens},
-        {.name = "threads", .value = &threads}, {.name = "json", .flag = &a.json}, {0}};
+        {.name = "text", .value = &a.text},     {.name = "tokenizer", .value = &a.tokenizer},
+        {.name = "tokens", .value = &a.tokens}, {.name = "threads", .value = &threads},
+        {.name = "json", .flag = &a.json},      {0}};
     int operands;
     int status = options_parse(&cmd_eval, specs, argc, argv, &operands, err);
     if (!status && operands != 1)
@@ -82,5 +86,6 @@ const struct command cmd_eval = {
     "  --tokenizer DIR  the tokenizer of --text (`tokenizer` beside the checkpoint)\n"
     "  --threads N      CPU threads (all that the process may use)\n"
     "  --json           one JSON object\n\n"
-    "The model is taken at its step's gate. The loss is the mean cross-entropy, in nats a token, without the aux loss.\n",
+    "The model is taken at its step's gate. The loss is the mean cross-entropy, in nats a token, without the aux "
+    "loss.\n",
     eval_exec};

@@ -22,13 +22,14 @@ static int export_exec(int argc, char **argv, struct error *err)
 }
 
 const struct command cmd_export = {
-    "export", "CHECKPOINT DIR [--tokenizer DIR | --no-tokenizer]",
-    "write a model as Hugging Face loaders read it",
+    "export", "CHECKPOINT DIR [--tokenizer DIR | --no-tokenizer]", "write a model as Hugging Face loaders read it",
     "  CHECKPOINT       a checkpoint, a folded one, or the directory of a run\n"
     "  DIR              gets config.json, model.safetensors (fp32), tokenizer.json, vocab.json, merges.txt ...\n"
     "  --tokenizer DIR  instead of `tokenizer` beside the checkpoint\n"
     "  --no-tokenizer   the model alone\n\n"
-    "A model with LayerNorm, learned positions and GELU becomes a GPT2LMHeadModel, one with RMSNorm, rotary positions and\n"
-    "SwiGLU a LlamaForCausalLM; others have no counterpart and are refused with what does not fit. Norms that are affine\n"
+    "A model with LayerNorm, learned positions and GELU becomes a GPT2LMHeadModel, one with RMSNorm, rotary positions "
+    "and\n"
+    "SwiGLU a LlamaForCausalLM; others have no counterpart and are refused with what does not fit. Norms that are "
+    "affine\n"
     "maps (gate 0, or folded) are written with an epsilon of 1e12 and gains 1e6 times as large.\n",
     export_exec};

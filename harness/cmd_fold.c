@@ -41,8 +41,8 @@ static void random_windows(const struct config *cfg, int count, int T, int32_t *
         windows[i] = (int32_t)rng_below(&stream, (uint64_t)i, (uint64_t)cfg->vocab);
 }
 
-static int verify(const struct fold_arguments *a, const struct loaded *l, const struct model *folded, struct fold_check *check,
-                  struct error *err)
+static int verify(const struct fold_arguments *a, const struct loaded *l, const struct model *folded,
+                  struct fold_check *check, struct error *err)
 {
     struct eval_text text = {0};
     const struct config *cfg = &l->model.cfg;
@@ -63,8 +63,10 @@ static int verify(const struct fold_arguments *a, const struct loaded *l, const 
     free(windows);
     eval_text_close(&text);
     if (!status && !(check->error <= a->tolerance))
-        status = error_set(err, STATUS_FAILED, "%s: folded logits differ by %.3g (relative, over %lld tokens), more than "
-                           "--tolerance %g; nothing is written", l->path, check->error, (long long)check->tokens, a->tolerance);
+        status = error_set(err, STATUS_FAILED,
+                           "%s: folded logits differ by %.3g (relative, over %lld tokens), more than "
+                           "--tolerance %g; nothing is written",
+                           l->path, check->error, (long long)check->tokens, a->tolerance);
     return status;
 }
 
@@ -76,21 +78,24 @@ static int check_gate(const struct fold_arguments *a, const struct loaded *l, bo
     const struct config *cfg = &l->model.cfg;
     *nothing = cfg->sites == SITES_NONE;
     if (*nothing)
-        return a->run ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "%s: no site is tapered (taper.sites is none): nothing to fold",
-                                              l->path);
+        return a->run ? STATUS_OK
+                      : error_set(err, STATUS_BAD_INPUT,
+                                  "%s: no site is tapered (taper.sites is none): nothing to fold", l->path);
     if (l->folded != SITES_NONE)
         return error_set(err, STATUS_BAD_INPUT, "%s: folded already (%s)", l->path, modelfile_sites_name(l->folded));
     if (l->step <= schedule_gate_warmup(cfg))
-        return error_set(err, STATUS_BAD_INPUT, "%s: step %lld: c and gamma_tilde are there after step %lld only", l->path,
-                         (long long)l->step, (long long)schedule_gate_warmup(cfg));
+        return error_set(err, STATUS_BAD_INPUT, "%s: step %lld: c and gamma_tilde are there after step %lld only",
+                         l->path, (long long)l->step, (long long)schedule_gate_warmup(cfg));
     if (l->gate > 0 && !a->at_gate_zero)
-        return error_set(err, STATUS_BAD_INPUT, "%s: the gate is %g at step %lld, and only at 0 do the norms fold "
-                         "(--at-gate-zero folds what the model would be at gate 0)", l->path, l->gate, (long long)l->step);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: the gate is %g at step %lld, and only at 0 do the norms fold "
+                         "(--at-gate-zero folds what the model would be at gate 0)",
+                         l->path, l->gate, (long long)l->step);
     return STATUS_OK;
 }
 
-static int write_folded(const char *path, const struct loaded *l, const struct model *folded, const struct fold_check *check,
-                        struct error *err)
+static int write_folded(const char *path, const struct loaded *l, const struct model *folded,
+                        const struct fold_check *check, struct error *err)
 {
     float *params = model_download(folded, folded->params), *c = model_download_c(folded);
     char number[32];
@@ -98,8 +103,14 @@ static int write_folded(const char *path, const struct loaded *l, const struct m
     json_t *metadata = json_pack("{s:s}", "fold_error", number);
     if (l->corpus[0])
         json_object_set_new(metadata, "corpus", json_string(l->corpus));
-    int status = modelfile_write(path, &(struct modelfile_content){.cfg = &folded->cfg, .table = &folded->table, .params = params,
-                                                                   .c = c, .step = l->step, .metadata = metadata}, err);
+    int status = modelfile_write(path,
+                                 &(struct modelfile_content){.cfg = &folded->cfg,
+                                                             .table = &folded->table,
+                                                             .params = params,
+                                                             .c = c,
+                                                             .step = l->step,
+                                                             .metadata = metadata},
+                                 err);
     json_decref(metadata);
     free(params);
     free(c);
@@ -113,16 +124,17 @@ static void report(const struct fold_arguments *a, const struct loaded *l, const
     for (int i = 0; i < folded->table.site_count; i++)
         sites += folded->table.sites[i].absent;
     if (a->json) {
-        json_t *object = json_pack("{s:s, s:s, s:i, s:o, s:o, s:I, s:I}", "folded", a->out, "sites", modelfile_sites_name(folded->table.folded),
-                                   "count", sites, "fold_error", journal_number(check->error), "largest", journal_number(check->largest),
-                                   "tokens", (json_int_t)check->tokens, "step", (json_int_t)l->step);
+        json_t *object = json_pack("{s:s, s:s, s:i, s:o, s:o, s:I, s:I}", "folded", a->out, "sites",
+                                   modelfile_sites_name(folded->table.folded), "count", sites, "fold_error",
+                                   journal_number(check->error), "largest", journal_number(check->largest), "tokens",
+                                   (json_int_t)check->tokens, "step", (json_int_t)l->step);
         json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17));
         putchar('\n');
         json_decref(object);
         return;
     }
-    printf("%s: %d of %d sites folded; logits differ by %.3g (relative; largest %.3g of their RMS) over %lld tokens\n", a->out, sites,
-           folded->table.site_count, check->error, check->largest, (long long)check->tokens);
+    printf("%s: %d of %d sites folded; logits differ by %.3g (relative; largest %.3g of their RMS) over %lld tokens\n",
+           a->out, sites, folded->table.site_count, check->error, check->largest, (long long)check->tokens);
 }
 
 static int fold_loaded(const struct fold_arguments *a, const struct loaded *l, struct error *err)
@@ -144,7 +156,8 @@ static int fold_loaded(const struct fold_arguments *a, const struct loaded *l, s
     if (!status)
         status = write_folded(a->out, l, &folded, &check, err);
     if (!status && a->journal)
-        status = model_journal_line(a->journal, "fold", json_pack("{s:o}", "fold_error", journal_number(check.error)), err);
+        status =
+            model_journal_line(a->journal, "fold", json_pack("{s:o}", "fold_error", journal_number(check.error)), err);
     if (!status)
         report(a, l, &folded, &check);
     model_destroy(&folded);
@@ -156,15 +169,20 @@ static int fold_exec(int argc, char **argv, struct error *err)
     struct fold_arguments a = {.tolerance = 1e-3};
     struct loaded l;
     const char *threads = NULL, *tolerance = NULL;
-    const struct option_spec specs[] = {
-        {.name = "run", .value = &a.run}, {.name = "journal", .value = &a.journal}, {.name = "text", .value = &a.text},
-        {.name = "tokenizer", .value = &a.tokenizer}, {.name = "tolerance", .value = &tolerance},
-        {.name = "at-gate-zero", .flag = &a.at_gate_zero}, {.name = "json", .flag = &a.json},
-        {.name = "threads", .value = &threads}, {0}};
+    const struct option_spec specs[] = {{.name = "run", .value = &a.run},
+                                        {.name = "journal", .value = &a.journal},
+                                        {.name = "text", .value = &a.text},
+                                        {.name = "tokenizer", .value = &a.tokenizer},
+                                        {.name = "tolerance", .value = &tolerance},
+                                        {.name = "at-gate-zero", .flag = &a.at_gate_zero},
+                                        {.name = "json", .flag = &a.json},
+                                        {.name = "threads", .value = &threads},
+                                        {0}};
     int operands;
     int status = options_parse(&cmd_fold, specs, argc, argv, &operands, err);
     if (!status && operands != (a.run ? 0 : 2))
-        status = command_usage(&cmd_fold, err, a.run ? "--run DIR stands alone" : "want CHECKPOINT and OUT, got %d", operands);
+        status = command_usage(&cmd_fold, err, a.run ? "--run DIR stands alone" : "want CHECKPOINT and OUT, got %d",
+                               operands);
     if (!status && tolerance)
         status = options_real("--tolerance", tolerance, 0, 1e9, &a.tolerance, err);
     if (!status)
@@ -176,8 +194,9 @@ static int fold_exec(int argc, char **argv, struct error *err)
     a.own_journal = a.run ? file_join(a.run, "journal.jsonl") : NULL;
     if (!a.journal)
         a.journal = a.own_journal;
-    status = load_open(&l, a.in, &(struct load_options){.threads = a.threads, .tokenizer = a.text != NULL,
-                                                        .tokenizer_dir = a.tokenizer}, err);
+    status = load_open(
+        &l, a.in,
+        &(struct load_options){.threads = a.threads, .tokenizer = a.text != NULL, .tokenizer_dir = a.tokenizer}, err);
     if (!status) {
         status = fold_loaded(&a, &l, err);
         load_close(&l);
@@ -189,12 +208,14 @@ static int fold_exec(int argc, char **argv, struct error *err)
 }
 
 const struct command cmd_fold = {
-    "fold", "CHECKPOINT OUT | --run DIR [--at-gate-zero] [--text FILE] [--tolerance X] [--journal FILE]\n"
+    "fold",
+    "CHECKPOINT OUT | --run DIR [--at-gate-zero] [--text FILE] [--tolerance X] [--journal FILE]\n"
     "       [--tokenizer DIR] [--threads N] [--json]",
     "fold tapered norms into the projections behind them",
     "  CHECKPOINT       of a run whose gate has reached 0, or the directory of one\n"
     "  OUT              the folded model: the tapered sites are gone from it\n"
-    "  --run DIR        DIR/checkpoint.safetensors to DIR/folded.safetensors, with DIR/journal.jsonl; fine when the run\n"
+    "  --run DIR        DIR/checkpoint.safetensors to DIR/folded.safetensors, with DIR/journal.jsonl; fine when the "
+    "run\n"
     "                   has no tapered site: it does nothing then\n"
     "  --at-gate-zero   fold although the gate is above 0: the model as it would be at 0\n"
     "  --text FILE      compare logits on this text; else on the run's validation split, or on random tokens when the\n"

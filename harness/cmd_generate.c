@@ -15,7 +15,8 @@ static int write_stream(void *arg, const unsigned char *bytes, size_t length, st
     return STATUS_OK;
 }
 
-static int run(const char *path, const struct load_options *load, struct generate_options *o, bool stats, struct error *err)
+static int run(const char *path, const struct load_options *load, struct generate_options *o, bool stats,
+               struct error *err)
 {
     struct loaded l;
     struct utf8_stream stream = {.out = stdout};
@@ -42,7 +43,8 @@ struct numbers {
     const char *tokens, *temperature, *top_k, *top_p, *seed, *threads, *weights;
 };
 
-static int read_numbers(const struct numbers *n, struct generate_options *o, struct load_options *load, struct error *err)
+static int read_numbers(const struct numbers *n, struct generate_options *o, struct load_options *load,
+                        struct error *err)
 {
     long long tokens = o->tokens, top_k = o->top_k, seed = (long long)o->seed;
     int status = n->tokens ? options_integer("--tokens", n->tokens, 0, 100000000, &tokens, err) : STATUS_OK;
@@ -70,13 +72,19 @@ static int generate_exec(int argc, char **argv, struct error *err)
     struct load_options load = {.tokenizer = true};
     struct numbers n = {0};
     bool greedy = false, stats = false;
-    const struct option_spec specs[] = {
-        {.name = "prompt", .letter = 'p', .value = &o.prompt}, {.name = "tokens", .letter = 'n', .value = &n.tokens},
-        {.name = "temperature", .value = &n.temperature}, {.name = "top-k", .value = &n.top_k},
-        {.name = "top-p", .value = &n.top_p}, {.name = "seed", .value = &n.seed}, {.name = "greedy", .flag = &greedy},
-        {.name = "no-cache", .flag = &o.no_cache}, {.name = "weights", .value = &n.weights},
-        {.name = "tokenizer", .value = &load.tokenizer_dir}, {.name = "threads", .value = &n.threads},
-        {.name = "stats", .flag = &stats}, {0}};
+    const struct option_spec specs[] = {{.name = "prompt", .letter = 'p', .value = &o.prompt},
+                                        {.name = "tokens", .letter = 'n', .value = &n.tokens},
+                                        {.name = "temperature", .value = &n.temperature},
+                                        {.name = "top-k", .value = &n.top_k},
+                                        {.name = "top-p", .value = &n.top_p},
+                                        {.name = "seed", .value = &n.seed},
+                                        {.name = "greedy", .flag = &greedy},
+                                        {.name = "no-cache", .flag = &o.no_cache},
+                                        {.name = "weights", .value = &n.weights},
+                                        {.name = "tokenizer", .value = &load.tokenizer_dir},
+                                        {.name = "threads", .value = &n.threads},
+                                        {.name = "stats", .flag = &stats},
+                                        {0}};
     int operands;
     int status = options_parse(&cmd_generate, specs, argc, argv, &operands, err);
     if (!status && operands != 1)
@@ -91,7 +99,8 @@ static int generate_exec(int argc, char **argv, struct error *err)
 }
 
 const struct command cmd_generate = {
-    "generate", "CHECKPOINT [--prompt TEXT] [--tokens N] [--temperature T | --greedy] [--top-k K] [--top-p P] [--seed S]\n"
+    "generate",
+    "CHECKPOINT [--prompt TEXT] [--tokens N] [--temperature T | --greedy] [--top-k K] [--top-p P] [--seed S]\n"
     "       [--weights fp32|bf16] [--no-cache] [--tokenizer DIR] [--threads N] [--stats]",
     "text from a checkpoint, folded or not",
     "  CHECKPOINT       a checkpoint, a folded one, or the directory of a run\n"

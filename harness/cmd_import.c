@@ -21,10 +21,10 @@ static int import_exec(int argc, char **argv, struct error *err)
 }
 
 const struct command cmd_import = {
-    "import", "DIR OUT [--no-tokenizer]",
-    "read a GPT-2 or Llama model from a Hugging Face folder",
+    "import", "DIR OUT [--no-tokenizer]", "read a GPT-2 or Llama model from a Hugging Face folder",
     "  DIR             config.json; model.safetensors, or shards with their index; a byte-level BPE tokenizer\n"
     "  OUT             a directory of its own: checkpoint.safetensors, config.json, tokenizer\n"
     "  --no-tokenizer  the model alone\n\n"
-    "Tensors may be F32, F16, BF16 or F64. Norms with an epsilon above 1 are taken as the affine maps they are (gate 0).\n",
+    "Tensors may be F32, F16, BF16 or F64. Norms with an epsilon above 1 are taken as the affine maps they are (gate "
+    "0).\n",
     import_exec};

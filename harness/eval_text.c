@@ -35,15 +35,17 @@ static int encode_own(struct eval_text *t, const struct loaded *l, const char *p
 static int open_split(struct eval_text *t, const struct loaded *l, struct error *err)
 {
     if (!l->corpus[0])
-        return error_set(err, STATUS_BAD_INPUT, "%s: it was not trained here and has no validation text; give --text FILE",
-                         l->path);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: it was not trained here and has no validation text; give --text FILE", l->path);
     int status = dataset_open(&t->dataset, &l->model.cfg, l->threads, NULL, err);
     if (status)
         return error_wrap(err, "%s: the run's validation text (--text FILE takes another)", l->path);
     t->tokens = &t->dataset.valid;
     if (strcmp(t->dataset.corpus_digest, l->corpus) != 0)
-        return error_set(err, STATUS_BAD_INPUT, "%s: trained beside another text: want digest %.16s, %s is %.16s; --text FILE "
-                         "takes it as it is", l->path, l->corpus, l->model.cfg.corpus, t->dataset.corpus_digest);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: trained beside another text: want digest %.16s, %s is %.16s; --text FILE "
+                         "takes it as it is",
+                         l->path, l->corpus, l->model.cfg.corpus, t->dataset.corpus_digest);
     return STATUS_OK;
 }
 
@@ -52,8 +54,8 @@ int eval_text_open(struct eval_text *t, const struct loaded *l, const char *path
     *t = (struct eval_text){0};
     int status = path ? encode_own(t, l, path, err) : open_split(t, l, err);
     if (!status && t->tokens->count < 2)
-        status = error_set(err, STATUS_BAD_INPUT, "%s: want at least two tokens, got %llu", path ? path : l->model.cfg.valid,
-                           (unsigned long long)t->tokens->count);
+        status = error_set(err, STATUS_BAD_INPUT, "%s: want at least two tokens, got %llu",
+                           path ? path : l->model.cfg.valid, (unsigned long long)t->tokens->count);
     if (status)
         eval_text_close(t);
     return status;

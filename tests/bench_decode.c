@@ -1,5 +1,5 @@
-/* How fast the CPU decodes, beside two yardsticks measured in the same run on the same weights: a plain-C decoder in the
- * style of the small well-known ones (a loop a matrix product, OpenMP, -Ofast), and the memory's bandwidth.
+/* How fast the CPU decodes, beside two yardsticks measured in the same run on the same weights: a plain-C decoder in
+ * the style of the small well-known ones (a loop a matrix product, OpenMP, -Ofast), and the memory's bandwidth.
  *
  * The plain decoder below is written for this bench, not taken from anywhere; what it stands for is the approach. */
 #include <math.h>
@@ -29,7 +29,8 @@ struct plain {
 #pragma GCC push_options
 #pragma GCC optimize("Ofast")
 #if defined(__x86_64__)
-#define PLAIN_CLONES __attribute__((target_clones("arch=sapphirerapids", "arch=skylake-avx512", "arch=haswell", "default")))
+#define PLAIN_CLONES                                                                                                   \
+    __attribute__((target_clones("arch=sapphirerapids", "arch=skylake-avx512", "arch=haswell", "default")))
 #endif
 #endif
 #ifndef PLAIN_CLONES
@@ -95,7 +96,8 @@ static void plain_rope(float *x, int heads, int D, int t, float theta)
 static void plain_attention(struct plain *p, int layer, int t)
 {
     const int C = p->C, D = p->D, S = p->S;
-    float *keys = p->keys + (size_t)layer * (size_t)S * (size_t)C, *values = p->values + (size_t)layer * (size_t)S * (size_t)C;
+    float *keys = p->keys + (size_t)layer * (size_t)S * (size_t)C,
+          *values = p->values + (size_t)layer * (size_t)S * (size_t)C;
     memcpy(keys + (size_t)t * (size_t)C, p->k, (size_t)C * sizeof(float));
     memcpy(values + (size_t)t * (size_t)C, p->v, (size_t)C * sizeof(float));
 #pragma omp parallel for
@@ -158,8 +160,14 @@ static void plain_step(struct plain *p, int32_t token, int t)
 static void plain_open(struct plain *p, const struct model *m)
 {
     const struct config *cfg = &m->cfg;
-    *p = (struct plain){.C = (int)cfg->d_model, .H = (int)cfg->heads, .D = (int)(cfg->d_model / cfg->heads), .F = (int)cfg->d_ff,
-                        .V = (int)cfg->vocab, .layers = (int)cfg->layers, .S = (int)cfg->context, .m = m};
+    *p = (struct plain){.C = (int)cfg->d_model,
+                        .H = (int)cfg->heads,
+                        .D = (int)(cfg->d_model / cfg->heads),
+                        .F = (int)cfg->d_ff,
+                        .V = (int)cfg->vocab,
+                        .layers = (int)cfg->layers,
+                        .S = (int)cfg->context,
+                        .m = m};
     const size_t C = (size_t)p->C, cache = (size_t)p->layers * (size_t)p->S * C;
     float **arrays[] = {&p->x, &p->y, &p->q, &p->k, &p->v, &p->att};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
@@ -281,7 +289,8 @@ static double difference(const struct decoder *d, const struct plain *p)
 static void print_row(const char *size, const char *what, struct series *s, double bytes, double reading, double plain)
 {
     double median = percentile(s, 50), best = percentile(s, 10);
-    printf("%-4s %-26s %9.1f tokens/s (p10 %9.1f)  %7.2f MB a token", size, what, 1e3 / median, 1e3 / best, bytes / 1e6);
+    printf("%-4s %-26s %9.1f tokens/s (p10 %9.1f)  %7.2f MB a token", size, what, 1e3 / median, 1e3 / best,
+           bytes / 1e6);
     if (reading > 0)
         printf("  %5.1f %% of the bandwidth", 100 * reading / best);
     if (plain > 0)
@@ -346,8 +355,9 @@ static int measure(const char *size, const struct model *m, int threads, struct 
         const double base = percentile(&plain, 10), bytes = (double)(full.weights + full.cache);
         const double read = percentile(&reading, 10), rate = (double)(s.reading.count * sizeof(float)) / read;
         char name[96];
-        printf("%-4s reads %.2f GB/s over %.0f MB with %d thread%s; logits of both decoders differ by %.1e\n", size, rate / 1e6,
-               (double)s.reading.count * 4e-6, threads, threads == 1 ? "" : "s", difference(s.fp32, &s.plain));
+        printf("%-4s reads %.2f GB/s over %.0f MB with %d thread%s; logits of both decoders differ by %.1e\n", size,
+               rate / 1e6, (double)s.reading.count * 4e-6, threads, threads == 1 ? "" : "s",
+               difference(s.fp32, &s.plain));
         print_row(size, "plain C, OpenMP, -Ofast", &plain, bytes, bytes / rate, 0);
         print_row(size, decoder_describe(s.fp32, name, sizeof name), &fp32, bytes, bytes / rate, base);
         print_row(size, decoder_describe(s.bf16, name, sizeof name), &bf16, (double)(half.weights + half.cache),
@@ -374,7 +384,8 @@ static int bench_size(const char *size, int threads, struct error *err)
     if (!status)
         status = config_finish(&cfg, err);
     if (!status)
-        status = ops_cpu()->create(&be, &(struct backend_options){.threads = threads, .precision = PRECISION_FP32}, err);
+        status =
+            ops_cpu()->create(&be, &(struct backend_options){.threads = threads, .precision = PRECISION_FP32}, err);
     if (status)
         return status;
     status = model_create(&m, &cfg, ops_cpu(), be, err);
@@ -393,8 +404,10 @@ int main(void)
     const int threads = parallel_processors();
     struct error err = {0};
     omp_set_num_threads(threads);
-    printf("decoding one sequence at positions %d to %d; p10: the tenth of the fastest tokens, what ratios are made of\n"
-           "aims: fp32 1M x4, 30M x1.25 and 80 %% of the bandwidth, bf16 30M x1.7\n", PREFIX, PREFIX + TIMED);
+    printf(
+        "decoding one sequence at positions %d to %d; p10: the tenth of the fastest tokens, what ratios are made of\n"
+        "aims: fp32 1M x4, 30M x1.25 and 80 %% of the bandwidth, bf16 30M x1.7\n",
+        PREFIX, PREFIX + TIMED);
     int status = bench_size("1M", threads, &err);
     if (!status)
         status = bench_size("30M", threads, &err);

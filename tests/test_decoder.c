@@ -66,8 +66,16 @@ static void check_product(const struct gemv_kernels *k, int O, int I, int N, boo
         gemv_pack_bf16((uint32_t *)(void *)packed, w, rows, O, I, NULL);
     else
         gemv_pack_fp32(packed, w, rows, O, I, NULL);
-    const struct gemv a = {.weights = packed, .bias = bias, .x = x, .y = y, .x_stride = (size_t)stride, .y_stride = (size_t)rows,
-                           .I = I, .N = N, .add = add};
+    const struct gemv a = {.weights = packed,
+                           .bias = bias,
+                           .x = x,
+                           .y = y,
+                           .x_stride = (size_t)stride,
+                           .y_stride = (size_t)rows,
+                           .I = I,
+                           .pitch = I,
+                           .N = N,
+                           .add = add};
     (bf16 ? k->bf16 : k->fp32)(&a, 0, rows / 16);
     for (int n = 0; n < N; n++)
         for (int o = 0; o < O; o++) {
@@ -92,7 +100,8 @@ static void check_product(const struct gemv_kernels *k, int O, int I, int N, boo
 static void test_products_at_every_level(void **state)
 {
     (void)state;
-    static const int shapes[][3] = {{1, 1, 1}, {16, 4, 1}, {17, 5, 2}, {48, 64, 3}, {33, 31, 7}, {16, 130, 8}, {100, 7, 19}};
+    static const int shapes[][3] = {{1, 1, 1},   {16, 4, 1},   {17, 5, 2},  {48, 64, 3},
+                                    {33, 31, 7}, {16, 130, 8}, {100, 7, 19}};
     int levels = 0;
     for (int l = 0; l < GEMV_LEVELS; l++) {
         const struct gemv_kernels *k = gemv_level(l);
@@ -118,10 +127,17 @@ static void test_attention_at_every_level(void **state)
             for (int u = 0; u < count; u++) {
                 fill(values + u * P, (size_t)D, 100 + (uint64_t)u);
                 for (int d = 0; d < D; d++)
-                    keys[(u / 16 * D + d) * 16 + u % 16] = 3 * k[u * D + d] - 8; /* scores far below those of empty places */
+                    keys[(u / 16 * D + d) * 16 + u % 16] =
+                        3 * k[u * D + d] - 8; /* scores far below those of empty places */
             }
-            gemv_level(l)->attend(&(struct gemv_attend){.q = q, .keys = keys, .values = values, .scores = scores, .out = out,
-                                                        .factor = 0.25f, .count = count, .D = D});
+            gemv_level(l)->attend(&(struct gemv_attend){.q = q,
+                                                        .keys = keys,
+                                                        .values = values,
+                                                        .scores = scores,
+                                                        .out = out,
+                                                        .factor = 0.25f,
+                                                        .count = count,
+                                                        .D = D});
             double *p = memory_alloc((size_t)count, sizeof *p), most = -INFINITY, sum = 0;
             for (int u = 0; u < count; u++) {
                 for (int d = 0; d < D; d++)
@@ -228,8 +244,8 @@ static void some_ids(const struct config *cfg, int32_t *ids, int count, uint64_t
 }
 
 /* Feed `prompt` tokens, then step through the rest, comparing every row of logits. */
-static void compare_decoder(const struct model *m, const struct decoder_options *o, const int32_t *ids, const float *want,
-                            int prompt, double bound, const char *name)
+static void compare_decoder(const struct model *m, const struct decoder_options *o, const int32_t *ids,
+                            const float *want, int prompt, double bound, const char *name)
 {
     struct decoder *d;
     struct error err = {0};
@@ -246,9 +262,11 @@ static void compare_decoder(const struct model *m, const struct decoder_options 
             next[b] = ids[t];
         assert_int_equal(decoder_step(d, next, o->batch, &err), STATUS_OK);
         assert_int_equal(decoder_position(d, last), t + 1);
-        double error = tiny_model_difference(decoder_logits(d, last), want + (size_t)t * (size_t)m->cfg.vocab, (size_t)m->cfg.vocab);
+        double error = tiny_model_difference(decoder_logits(d, last), want + (size_t)t * (size_t)m->cfg.vocab,
+                                             (size_t)m->cfg.vocab);
         if (!(error < bound))
-            fail_msg("%s, %s, batch %d: logits at %d differ by %g", name, decoder_describe(d, text, sizeof text), o->batch, t, error);
+            fail_msg("%s, %s, batch %d: logits at %d differ by %g", name, decoder_describe(d, text, sizeof text),
+                     o->batch, t, error);
         free(next);
     }
     decoder_destroy(d);
@@ -266,7 +284,8 @@ static void compare_all(const struct model *m, double gate, const char *name)
             o.weights = WEIGHTS_BF16;
             compare_decoder(m, &o, ids, want, 6, 3e-2, name);
         }
-    compare_decoder(m, &(struct decoder_options){.batch = 3, .gate = gate, .kind = DECODER_OPS}, ids, want, 6, 5e-6, name);
+    compare_decoder(m, &(struct decoder_options){.batch = 3, .gate = gate, .kind = DECODER_OPS}, ids, want, 6, 5e-6,
+                    name);
     free(want);
 }
 
@@ -334,11 +353,15 @@ static void test_decoder_refuses(void **state)
     int32_t ids[T + 1];
     tiny_model_open(&t, &cfg, ops_cpu(), 2);
     some_ids(&cfg, ids, T + 1, 8);
-    assert_int_equal(decoder_create(&d, &t.m, &(struct decoder_options){.batch = 1, .context = 21}, &err), STATUS_BAD_INPUT);
+    assert_int_equal(decoder_create(&d, &t.m, &(struct decoder_options){.batch = 1, .context = 21}, &err),
+                     STATUS_BAD_INPUT);
     assert_int_equal(decoder_create(&d, &t.m, &(struct decoder_options){.batch = 0}, &err), STATUS_BAD_INPUT);
-    assert_int_equal(decoder_create(&d, &t.m, &(struct decoder_options){.batch = 1, .weights = WEIGHTS_BF16,
-                                                                        .kind = DECODER_OPS}, &err), STATUS_BAD_INPUT);
-    assert_int_equal(decoder_create(&d, &t.m, &(struct decoder_options){.batch = 1, .threads = 1, .gate = 1}, &err), STATUS_OK);
+    assert_int_equal(decoder_create(&d, &t.m,
+                                    &(struct decoder_options){.batch = 1, .weights = WEIGHTS_BF16, .kind = DECODER_OPS},
+                                    &err),
+                     STATUS_BAD_INPUT);
+    assert_int_equal(decoder_create(&d, &t.m, &(struct decoder_options){.batch = 1, .threads = 1, .gate = 1}, &err),
+                     STATUS_OK);
     assert_int_equal(decoder_feed(d, 0, ids, T + 1, &err), STATUS_BAD_INPUT);
     assert_int_equal(decoder_feed(d, 0, ids, T, &err), STATUS_OK);
     assert_int_equal(decoder_step(d, ids, 1, &err), STATUS_BAD_INPUT);
@@ -377,8 +400,16 @@ static void test_cache_changes_nothing(void **state)
         struct generate_result result;
         tiny_model_open(&t, &cfg, ops_cpu(), 33);
         for (int i = 0; i < 4; i++) {
-            const struct generate_options o = {.prompt = "Once", .tokens = 70, .temperature = i < 2 ? 0 : 0.9, .top_p = 0.9,
-                                               .top_k = 50, .seed = 4, .threads = 2, .no_cache = i % 2, .sink = gather, .arg = texts[i]};
+            const struct generate_options o = {.prompt = "Once",
+                                               .tokens = 70,
+                                               .temperature = i < 2 ? 0 : 0.9,
+                                               .top_p = 0.9,
+                                               .top_k = 50,
+                                               .seed = 4,
+                                               .threads = 2,
+                                               .no_cache = i % 2,
+                                               .sink = gather,
+                                               .arg = texts[i]};
             if (generate(&t.m, tokenizer, 0, &o, &result, &err))
                 fail_msg("%s", err.text);
         }
@@ -407,9 +438,9 @@ static void test_sampler_equals_the_op(void **state)
 {
     (void)state;
     enum { V = 397, ROWS = 40 };
-    static const struct sampler_options options[] = {
-        {0, 1, 0, 1}, {1, 1, 0, 2}, {0.7, 0.9, 0, 3}, {1.5, 1, 20, 4}, {0.9, 0.5, 10, 5}, {3, 0.999, 300, 6}, {0.01, 0.3, 0, 7},
-        {1, 0, 0, 8}};
+    static const struct sampler_options options[] = {{0, 1, 0, 1},      {1, 1, 0, 2},      {0.7, 0.9, 0, 3},
+                                                     {1.5, 1, 20, 4},   {0.9, 0.5, 10, 5}, {3, 0.999, 300, 6},
+                                                     {0.01, 0.3, 0, 7}, {1, 0, 0, 8}};
     float *logits = memory_alloc((size_t)ROWS * V, sizeof *logits);
     fill(logits, (size_t)ROWS * V, 77);
     for (int i = 0; i < ROWS * V; i++)
@@ -418,9 +449,15 @@ static void test_sampler_equals_the_op(void **state)
     logits[V + 7] = logits[V + 300] = 50; /* equals: the lower one */
     for (size_t o = 0; o < sizeof options / sizeof options[0]; o++) {
         int32_t want[ROWS];
-        ops_reference()->sample(NULL, &(struct sample_tokens){.logits = logits, .tokens = want, .temperature = (float)options[o].temperature,
-                                                              .top_p = (float)options[o].top_p, .top_k = options[o].top_k,
-                                                              .seed = options[o].seed, .position = 9, .B = ROWS, .V = V});
+        ops_reference()->sample(NULL, &(struct sample_tokens){.logits = logits,
+                                                              .tokens = want,
+                                                              .temperature = (float)options[o].temperature,
+                                                              .top_p = (float)options[o].top_p,
+                                                              .top_k = options[o].top_k,
+                                                              .seed = options[o].seed,
+                                                              .position = 9,
+                                                              .B = ROWS,
+                                                              .V = V});
         struct sampler *s = sampler_create(&options[o], V);
         for (int r = 0; r < ROWS; r++)
             assert_int_equal(sampler_draw(s, logits + (size_t)r * V, 9, (uint64_t)r), want[r]);

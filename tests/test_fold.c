@@ -47,7 +47,8 @@ static void check_kind(int kind, const char *sites)
     if (fold_model(&t.m, &folded, &err) || fold_verify(&t.m, &folded, windows, 3, 20, &check, &err))
         fail_msg("%s: %s", tiny_model_names[kind], err.text);
     if (!(check.error < 2e-6) || check.tokens != 60)
-        fail_msg("%s, %s: logits differ by %g over %lld tokens", tiny_model_names[kind], sites, check.error, (long long)check.tokens);
+        fail_msg("%s, %s: logits differ by %g over %lld tokens", tiny_model_names[kind], sites, check.error,
+                 (long long)check.tokens);
     for (int i = 0; i < folded.table.site_count; i++) {
         bool final = i == folded.table.site_count - 1;
         assert_int_equal(folded.table.sites[i].absent, cfg.sites == SITES_ALL || !final);
@@ -148,8 +149,8 @@ static void check_file(const char *folder, int kind, const char *sites)
     assert_int_equal(fold_model(&t.m, &folded, &err), STATUS_OK);
     write_model(one, &t.m);
     write_model(two, &folded);
-    if (load_open(&plain, one, &(struct load_options){.threads = 2}, &err) ||
-        load_open(&again, two, &(struct load_options){.threads = 2}, &err))
+    if (load_open(&plain, one, &(struct load_options){.threads = 1}, &err) ||
+        load_open(&again, two, &(struct load_options){.threads = 1}, &err))
         fail_msg("%s: %s", tiny_model_names[kind], err.text);
     assert_true(plain.gate == 0 && again.gate == 0);
     assert_int_equal(again.folded, cfg.sites);
@@ -241,7 +242,8 @@ static void test_bad_files_are_understood(void **state)
     numbers[4] = INFINITY;
     tensor_named(&b, "blocks.1.attn_norm.gamma_tilde")->data = numbers;
     assert_int_equal(tensorfile_write(bad, b.tensors, b.count, metadata, &err), STATUS_OK);
-    expect_refusal(bad, (const char *const[]){"tensor blocks.1.attn_norm.gamma_tilde: 2 of 24 numbers are not finite; nan at [3]", NULL});
+    expect_refusal(bad, (const char *const[]){
+                            "tensor blocks.1.attn_norm.gamma_tilde: 2 of 24 numbers are not finite; nan at [3]", NULL});
 
     /* Metadata that does not fit. */
     json_t *other = json_deep_copy(metadata);
@@ -266,10 +268,8 @@ static void test_bad_files_are_understood(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_folded_equals_tapered),
-        cmocka_unit_test(test_verify_sees_a_difference),
-        cmocka_unit_test(test_columns_are_scaled_in_double),
-        cmocka_unit_test(test_files_keep_the_loss),
+        cmocka_unit_test(test_folded_equals_tapered),        cmocka_unit_test(test_verify_sees_a_difference),
+        cmocka_unit_test(test_columns_are_scaled_in_double), cmocka_unit_test(test_files_keep_the_loss),
         cmocka_unit_test(test_bad_files_are_understood),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,7 +82,8 @@ static void test_imports_give_the_golden_logits(void **state)
 {
     (void)state;
     for (int i = 0; i < CASES; i++) {
-        char *folder = data_folder_make(), *from = golden_path(cases[i], NULL), *file = golden_path(cases[i], "golden.safetensors");
+        char *folder = data_folder_make(), *from = golden_path(cases[i], NULL),
+             *file = golden_path(cases[i], "golden.safetensors");
         struct tensorfile golden;
         struct loaded l;
         struct error err = {0};
@@ -127,8 +128,8 @@ static void compare_tensors(const char *name, const char *source, const struct t
 static void test_exports_give_the_golden_files(void **state)
 {
     (void)state;
-    static const char *const files[] = {"model.safetensors", "model-00001-of-00003.safetensors", "model-00002-of-00003.safetensors",
-                                        "model-00003-of-00003.safetensors"};
+    static const char *const files[] = {"model.safetensors", "model-00001-of-00003.safetensors",
+                                        "model-00002-of-00003.safetensors", "model-00003-of-00003.safetensors"};
     for (int i = 0; i < CASES; i++) {
         char *folder = data_folder_make(), *run = file_join(folder, "run"), *out = file_join(folder, "out");
         char *from = golden_path(cases[i], NULL), *tensors = file_join(out, "model.safetensors");
@@ -161,7 +162,8 @@ static void test_configurations_survive(void **state)
     (void)state;
     for (int i = 0; i < CASES; i++) {
         char *folder = data_folder_make(), *run = file_join(folder, "run"), *out = file_join(folder, "out");
-        char *from = golden_path(cases[i], NULL), *before = golden_path(cases[i], "config.json"), *after = file_join(out, "config.json");
+        char *from = golden_path(cases[i], NULL), *before = golden_path(cases[i], "config.json"),
+             *after = file_join(out, "config.json");
         const char *key;
         json_t *value, *made;
         import_ok(from, run, &alone);
@@ -173,7 +175,8 @@ static void test_configurations_survive(void **state)
             bool spelt_out = strcmp(key, "mlp_bias") == 0;
             const json_t *found = json_object_get(made, key);
             if (!spelt_out && !json_equal(value, found) &&
-                !(json_is_number(value) && json_is_number(found) && json_number_value(value) == json_number_value(found)))
+                !(json_is_number(value) && json_is_number(found) &&
+                  json_number_value(value) == json_number_value(found)))
                 fail_msg("%s: %s changed", cases[i], key);
         }
         json_decref(want);
@@ -207,7 +210,8 @@ static void same_parameters(const char *one, const char *two)
     assert_int_equal(a.table.count, b.table.count);
     assert_int_equal(a.folded, b.folded);
     for (int i = 0; i < a.table.count; i++) {
-        const struct tensor *x = tensorfile_find(&a.file, a.table.rows[i].name), *y = tensorfile_find(&b.file, a.table.rows[i].name);
+        const struct tensor *x = tensorfile_find(&a.file, a.table.rows[i].name),
+                            *y = tensorfile_find(&b.file, a.table.rows[i].name);
         assert_memory_equal(x->data, y->data, x->count * sizeof(float));
     }
     modelfile_close(&a);
@@ -218,10 +222,12 @@ static void same_parameters(const char *one, const char *two)
 static void test_round_trips_are_exact(void **state)
 {
     (void)state;
-    static const char *const gpt2[] = {"model.norm=layernorm", "model.mlp=gelu_tanh", "model.bias=true", "model.tied=false", NULL};
+    static const char *const gpt2[] = {"model.norm=layernorm", "model.mlp=gelu_tanh", "model.bias=true",
+                                       "model.tied=false", NULL};
     static const char *const tied[] = {"model.norm=layernorm", "model.mlp=gelu", "model.bias=true", NULL};
     static const char *const llama[] = {"model.pos=rope", "model.mlp=swiglu", "model.bias=true", NULL};
-    static const char *const bare[] = {"model.pos=rope", "model.mlp=swiglu", "model.tied=false", "taper.sites=all", NULL};
+    static const char *const bare[] = {"model.pos=rope", "model.mlp=swiglu", "model.tied=false", "taper.sites=all",
+                                       NULL};
     static const char *const *const all[] = {gpt2, tied, llama, bare};
     for (int i = 0; i < 4; i++) {
         struct config cfg = tiny_model_config(all[i]);
@@ -253,9 +259,11 @@ static void test_round_trips_are_exact(void **state)
 static void test_tokenizers_survive(void **state)
 {
     (void)state;
-    const struct tokenizer_merge merges[] = {{.left = 71, .right = 68}, {.left = 220, .right = 83}, {.left = 257, .right = 256}};
+    const struct tokenizer_merge merges[] = {
+        {.left = 71, .right = 68}, {.left = 220, .right = 83}, {.left = 257, .right = 256}};
     struct tokenizer *t = tokenizer_create(merges, 3), *again;
-    struct config cfg = tiny_model_config((const char *const[]){"model.norm=layernorm", "model.bias=true", "model.vocab=260", NULL});
+    struct config cfg =
+        tiny_model_config((const char *const[]){"model.norm=layernorm", "model.bias=true", "model.vocab=260", NULL});
     struct tiny_model model;
     struct error err = {0};
     char *folder = data_folder_make(), *file = file_join(folder, "model"), *beside = file_join(folder, "tokenizer");
@@ -345,7 +353,8 @@ static void test_lying_configurations(void **state)
         {llama, "hidden_size", json_string("big"), "hidden_size: want a whole number above 0"},
         {llama, "num_attention_heads", json_integer(3), "head_dim: want hidden_size / num_attention_heads"},
         {llama, "model_type", json_string("bert"), "model_type: want gpt2 or llama, got 'bert'"},
-        {llama, "intermediate_size", json_integer(25), "tensor model.layers.1.mlp.up_proj.weight: want shape [25, 16], got [24, 16]"},
+        {llama, "intermediate_size", json_integer(25),
+         "tensor model.layers.1.mlp.up_proj.weight: want shape [25, 16], got [24, 16]"},
         {gpt2, "activation_function", json_string("relu"), "activation_function: want gelu_new"},
         {gpt2, "scale_attn_weights", json_false(), "scale_attn_weights: only true"},
         {gpt2, "n_layer", json_integer(3), "tensor h.2.mlp.c_proj.bias: missing, want shape [16]"},
@@ -392,11 +401,16 @@ static void test_lying_tensors(void **state)
             }
         }
         if (way == 2) /* a head that is not the embedding it is said to be */
-            tensors[count++] = (struct tensor){.name = "lm_head.weight", .type = TENSOR_F32, .rank = 2, .shape = {67, 16},
-                                               .count = 67 * 16, .data = numbers};
+            tensors[count++] = (struct tensor){.name = "lm_head.weight",
+                                               .type = TENSOR_F32,
+                                               .rank = 2,
+                                               .shape = {67, 16},
+                                               .count = 67 * 16,
+                                               .data = numbers};
         assert_int_equal(tensorfile_write(file, tensors, count, NULL, &err), STATUS_OK);
         static const char *const texts[3][3] = {
-            {"tensor h.1.ln_1.weight: missing, want shape [16]", "tensor h.1.ln_one.weight: no part of the model", NULL},
+            {"tensor h.1.ln_1.weight: missing, want shape [16]", "tensor h.1.ln_one.weight: no part of the model",
+             NULL},
             {"tensor h.0.mlp.c_fc.bias: 1 of 64 numbers are not finite; nan at 9", NULL, NULL},
             {"tensor lm_head.weight: differs from the embedding", NULL, NULL}};
         expect_import_refusal(folder, out, texts[way]);
@@ -413,9 +427,11 @@ static void test_lying_shards(void **state)
 {
     (void)state;
     char *folder = data_folder_make(), *out = file_join(folder, "out"), *from = golden_path("llama_sharded", NULL);
-    char *index = file_join(folder, "model.safetensors.index.json"), *third = file_join(folder, "model-00003-of-00003.safetensors");
+    char *index = file_join(folder, "model.safetensors.index.json"),
+         *third = file_join(folder, "model-00003-of-00003.safetensors");
     copy_file(from, folder, "config.json");
-    expect_import_refusal(folder, out, (const char *const[]){"want model.safetensors or model.safetensors.index.json", NULL});
+    expect_import_refusal(folder, out,
+                          (const char *const[]){"want model.safetensors or model.safetensors.index.json", NULL});
     copy_file(from, folder, "model.safetensors.index.json");
     copy_file(from, folder, "model-00001-of-00003.safetensors");
     copy_file(from, folder, "model-00002-of-00003.safetensors");
@@ -424,10 +440,12 @@ static void test_lying_shards(void **state)
     json_t *object = json_load_file(index, 0, NULL), *map = json_object_get(object, "weight_map");
     json_object_set_new(map, "lm_head.weight", json_string("model-00001-of-00003.safetensors"));
     assert_int_equal(json_dump_file(object, index, 0), 0);
-    expect_import_refusal(folder, out, (const char *const[]){"tensor lm_head.weight: not in model-00001-of-00003.safetensors", NULL});
+    expect_import_refusal(
+        folder, out, (const char *const[]){"tensor lm_head.weight: not in model-00001-of-00003.safetensors", NULL});
     json_object_set_new(map, "lm_head.weight", json_string("../model-00001-of-00003.safetensors"));
     assert_int_equal(json_dump_file(object, index, 0), 0);
-    expect_import_refusal(folder, out, (const char *const[]){"weight_map: lm_head.weight: want the name of a file beside it", NULL});
+    expect_import_refusal(folder, out,
+                          (const char *const[]){"weight_map: lm_head.weight: want the name of a file beside it", NULL});
     json_object_del(map, "lm_head.weight");
     assert_int_equal(json_dump_file(object, index, 0), 0);
     expect_import_refusal(folder, out, (const char *const[]){"tensor lm_head.weight: not in the index", NULL});
@@ -451,7 +469,10 @@ static void test_misfits_are_listed(void **state)
         bool folded;
         const char *texts[4];
     } misfits[] = {
-        {rms, false, {"GPT2LMHeadModel: model.norm is rmsnorm", "LlamaForCausalLM: model.pos is learned", "LlamaForCausalLM: model.mlp is no swiglu"}},
+        {rms,
+         false,
+         {"GPT2LMHeadModel: model.norm is rmsnorm", "LlamaForCausalLM: model.pos is learned",
+          "LlamaForCausalLM: model.mlp is no swiglu"}},
         {half, false, {"LlamaForCausalLM: taper.sites is internal", "GPT2LMHeadModel: model.mlp is swiglu"}},
         {mixed, false, {"GPT2LMHeadModel: the gate is 0.5 at step 4"}},
         {shifted, true, {"GPT2LMHeadModel: lm_head.bias has no place"}},
@@ -461,7 +482,8 @@ static void test_misfits_are_listed(void **state)
         struct tiny_model t;
         struct model folded;
         struct error err = {0};
-        char summary[INTEROP_SUMMARY], *folder = data_folder_make(), *file = file_join(folder, "model"), *out = file_join(folder, "out");
+        char summary[INTEROP_SUMMARY], *folder = data_folder_make(), *file = file_join(folder, "model"),
+                                       *out = file_join(folder, "out");
         tiny_model_open(&t, &cfg, ops_cpu(), 1);
         if (misfits[i].folded) {
             assert_int_equal(fold_model(&t.m, &folded, &err), STATUS_OK);

@@ -42,7 +42,10 @@ static void expect(const char *const *pieces, const char *const *after)
 static void test_characters_are_held_until_whole(void **state)
 {
     (void)state;
-    expect((const char *const[]){"a\xc3", "\xa9" "b", "\xe2", "\x82", "\xac", NULL},
+    expect((const char *const[]){"a\xc3",
+                                 "\xa9"
+                                 "b",
+                                 "\xe2", "\x82", "\xac", NULL},
            (const char *const[]){"a", "a\u00e9b", "a\u00e9b", "a\u00e9b", "a\u00e9b\u20ac"});
     expect((const char *const[]){"\xf0\x9f", "\x98\x80!", NULL}, (const char *const[]){"", "\xf0\x9f\x98\x80!"});
     expect((const char *const[]){"\xf0", "\x9f", "\x98", "\x80\xf0\x9f", "\x98\x81", NULL},
@@ -52,10 +55,12 @@ static void test_characters_are_held_until_whole(void **state)
 static void test_what_is_no_character_passes(void **state)
 {
     (void)state;
-    expect((const char *const[]){"\x80\xff", "\xc3", "x", NULL}, (const char *const[]){"\x80\xff", "\x80\xff", "\x80\xff\xc3x"});
+    expect((const char *const[]){"\x80\xff", "\xc3", "x", NULL},
+           (const char *const[]){"\x80\xff", "\x80\xff", "\x80\xff\xc3x"});
     expect((const char *const[]){"\xe2\x82", "\xe2", "\x82\xac", NULL},
            (const char *const[]){"", "\xe2\x82", "\xe2\x82\xe2\x82\xac"});
-    expect((const char *const[]){"\xe2\x82", "A", NULL}, (const char *const[]){"", "\xe2\x82" "A"});
+    expect((const char *const[]){"\xe2\x82", "A", NULL}, (const char *const[]){"", "\xe2\x82"
+                                                                                   "A"});
 }
 
 /* Any bytes in any pieces come out as they went in. */

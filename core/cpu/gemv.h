@@ -1,9 +1,9 @@
 /* Kernels of decoding: products of a packed matrix with a few rows, and the attention of one query.
  *
  * Packing: GEMV_LANES rows of W stand side by side, so that a step along the row is one vector and no sum across lanes
- * is ever needed: fp32 [blocks][I][16], bf16 [blocks][(I+1)/2][16] words of two neighbours of a row (the first one low).
- * Rows past O and the odd neighbour are zero. A token's weights are then read once, front to back.
- * Buffers are 64-byte aligned, and their rows padded with zeros to a multiple of 16 floats. */
+ * is ever needed: fp32 [blocks][I][16], bf16 [blocks][(I+1)/2][16] words of two neighbours of a row (the first one
+ * low). Rows past O and the odd neighbour are zero. A token's weights are then read once, front to back. Buffers are
+ * 64-byte aligned, and their rows padded with zeros to a multiple of 16 floats. */
 #ifndef TAPER_CORE_CPU_GEMV_H
 #define TAPER_CORE_CPU_GEMV_H
 
@@ -13,24 +13,26 @@
 
 enum { GEMV_LANES = 16 };
 
-/* y[n] = W x[n] + bias, or y[n] += that with `add`. */
+/* y[n] = W x[n] + bias, or y[n] += that with `add`. W may be some columns of what was packed: I of its `pitch`, weights
+ * then pointing to the first of them (an even one for bf16) in block 0. */
 struct gemv {
-    const void *weights;      /* packed */
-    const float *bias;        /* [blocks * 16] */
-    const float *x;           /* N rows of I floats, x_stride apart; readable up to the padding */
-    float *y;                 /* N rows of blocks * 16 floats, y_stride apart */
+    const void *weights; /* packed */
+    const float *bias;   /* [blocks * 16] */
+    const float *x;      /* N rows of I floats, x_stride apart; readable up to the padding */
+    float *y;            /* N rows of blocks * 16 floats, y_stride apart */
     size_t x_stride, y_stride;
-    int I, N;
+    int I, pitch, N;
     bool add;
 };
 
-/* softmax(q k_u * factor) v_u over `count` positions of one head's cache. D is the head's width, P that padded to 16. */
+/* softmax(q k_u * factor) v_u over `count` positions of one head's cache. D is the head's width, P that padded to 16.
+ */
 struct gemv_attend {
-    const float *q;           /* [D] */
-    const float *keys;        /* [(count+15)/16][D][16]: 16 positions side by side */
-    const float *values;      /* [count][P] */
-    float *scores;            /* [count padded to 16] scratch */
-    float *out;               /* [D] set */
+    const float *q;      /* [D] */
+    const float *keys;   /* [(count+15)/16][D][16]: 16 positions side by side */
+    const float *values; /* [count][P] */
+    float *scores;       /* [count padded to 16] scratch */
+    float *out;          /* [D] set */
     float factor;
     int count, D;
 };

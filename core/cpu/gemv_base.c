@@ -5,6 +5,6 @@
 #include "core/cpu/gemv_levels.h"
 
 #define GEMV_KERNELS gemv_base
-#define GEMV_NAME "base"
-#define GEMV_ROWS 4
+#define GEMV_NAME    "base"
+#define GEMV_ROWS    4
 #include "core/cpu/gemv.inc"

@@ -59,7 +59,8 @@ static bool wait_change(const struct team *t, atomic_uint *value, unsigned old)
 }
 
 /* Everyone raises a counter of its own and looks at all the others': a line changes hands once, which is the least a
- * barrier can cost among few threads. Nobody is more than one barrier ahead, so "not mine yet" is all there is to see. */
+ * barrier can cost among few threads. Nobody is more than one barrier ahead, so "not mine yet" is all there is to see.
+ */
 void team_barrier(struct team *t, int thread)
 {
     unsigned mine = atomic_load_explicit(&t->members[thread].passed, memory_order_relaxed) + 1;

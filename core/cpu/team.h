@@ -18,7 +18,8 @@ int team_threads(const struct team *t);
 /* body(arg, i) on every thread i of the team, the caller being 0; returns when all have. */
 void team_run(struct team *t, void (*body)(void *arg, int thread), void *arg);
 
-/* Within a body, from thread `thread`: wait until every thread is here. What was written before is seen by all after. */
+/* Within a body, from thread `thread`: wait until every thread is here. What was written before is seen by all after.
+ */
 void team_barrier(struct team *t, int thread);
 
 #endif

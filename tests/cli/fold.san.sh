@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# taper fold, eval and bench on a trained model: the loss stays, the journal gets its lines, wrong input is refused whole.
+# taper fold, eval and bench on a trained model: the loss stays, the journal gets its lines, wrong input is
+# refused whole.
 set -u
 T=$(mktemp -d)
 trap 'rm -rf "$T"' EXIT
@@ -9,7 +10,13 @@ check() { # NAME COMMAND...
     local name=$1
     shift
     n=$((n + 1))
-    if "$@" > "$T/log" 2>&1; then echo "ok $n - $name"; else echo "not ok $n - $name"; failed=1; sed 's/^/# /' "$T/log"; fi
+    if "$@" > "$T/log" 2>&1; then
+        echo "ok $n - $name"
+    else
+        echo "not ok $n - $name"
+        failed=1
+        sed 's/^/# /' "$T/log"
+    fi
 }
 refuses() { # STATUS TEXT COMMAND...
     local status=$1 text=$2
@@ -24,7 +31,8 @@ refuses() { # STATUS TEXT COMMAND...
 train() { # NAME KEY=VALUE...
     local name=$1 sets=() pair
     shift
-    for pair in model.d_model=16 model.layers=2 model.heads=2 model.context=16 model.vocab=300 data.size=60000 train.steps=30 \
+    for pair in model.d_model=16 model.layers=2 model.heads=2 model.context=16 model.vocab=300 \
+        data.size=60000 train.steps=30 \
         train.batch=4 train.lr=3e-3 eval.every=0 sample.tokens=0 "$@"; do sets+=(--set "$pair"); done
     "$TAPER" train "${sets[@]}" --out "$T/$name"
 }
@@ -52,19 +60,25 @@ for run in internal all layer; do
     check "$run: folded logits differ by less than 1e-4" small_error "$T/$run" "$T/$run/folded.safetensors"
     check "$run: the loss is kept to 1e-5" same_loss "$T/$run" "$T/$run/folded.safetensors"
     "$TAPER" generate "$T/$run" --greedy --prompt 'Once' --tokens 40 > "$T/a"
-    check "$run: folded, it writes the same text" bash -c '"$TAPER" generate "$1" --greedy --prompt Once --tokens 40 | cmp - "$2"' - \
+    check "$run: folded, it writes the same text" \
+        bash -c '"$TAPER" generate "$1" --greedy --prompt Once --tokens 40 | cmp - "$2"' - \
         "$T/$run/folded.safetensors" "$T/a"
 done
 check 'all: no norm is left in the file' bash -c '! head -c 4000 "$1" | grep -q _norm' - "$T/all/folded.safetensors"
-check 'internal: the final norm is' bash -c 'head -c 6000 "$1" | grep -q final_norm.gamma' - "$T/internal/folded.safetensors"
+check 'internal: the final norm is' \
+    bash -c 'head -c 6000 "$1" | grep -q final_norm.gamma' - "$T/internal/folded.safetensors"
 
 check '--run writes into the run' "$TAPER" fold --run "$T/all"
-check '... and into its journal' bash -c 'tail -n 1 "$1" | grep -qE "^\{\"table\":\"fold\",\"attempt\":1,\"fold_error\":[0-9.e-]+\}$"' - \
+check '... and into its journal' \
+    bash -c 'tail -n 1 "$1" | grep -qE "^\{\"table\":\"fold\",\"attempt\":1,\"fold_error\":[0-9.e-]+\}$"' - \
     "$T/all/journal.jsonl"
-check '--run on a model without tapered sites does nothing' bash -c '"$TAPER" fold --run "$1" && [ ! -e "$1/folded.safetensors" ]' - \
+check '--run on a model without tapered sites does nothing' \
+    bash -c '"$TAPER" fold --run "$1" && [ ! -e "$1/folded.safetensors" ]' - \
     "$T/base"
-check '--text takes another text' bash -c 'printf "%s\n" "Once upon a time there was a cat." "The cat sat on a mat and slept." > "$1/text" &&
-    "$TAPER" fold "$1/all" "$1/again" --text "$1/text" && "$TAPER" eval "$1/again" --text "$1/text" --tokenizer "$1/all/tokenizer"' - "$T"
+check '--text takes another text' \
+    bash -c 'printf "%s\n" "Once upon a time there was a cat." "The cat sat on a mat and slept." > "$1/text" &&
+    "$TAPER" fold "$1/all" "$1/again" --text "$1/text" &&
+        "$TAPER" eval "$1/again" --text "$1/text" --tokenizer "$1/all/tokenizer"' - "$T"
 
 check 'refuses a gate above 0' refuses 2 'the gate is 0.5 at step 30' "$TAPER" fold "$T/half" "$T/x"
 check '... unless told' "$TAPER" fold --at-gate-zero "$T/half" "$T/half.folded"
@@ -74,20 +88,30 @@ check 'refuses past the tolerance' refuses 1 'more than --tolerance' "$TAPER" fo
 check 'refuses a missing file' refuses 2 "$T/none" "$TAPER" fold "$T/none" "$T/x"
 head -c 5000 "$T/all/checkpoint.safetensors" > "$T/cut"
 check 'refuses a truncated file' refuses 2 "$T/cut" "$TAPER" eval "$T/cut"
-check 'refuses a tokenizer that does not fit' bash -c '"$TAPER" data corpus --size 30k --seed 1 "$1/c" && "$TAPER" data tokenizer --vocab 280 "$1/c" "$1/tok" &&
-    ! "$TAPER" eval "$1/all" --text "$1/c" --tokenizer "$1/tok" 2> "$1/err" && grep -q "a tokenizer of 280 entries does not fit" "$1/err"' - "$T"
+check 'refuses a tokenizer that does not fit' \
+    bash -c '"$TAPER" data corpus --size 30k --seed 1 "$1/c" && "$TAPER" data tokenizer --vocab 280 "$1/c" "$1/tok" &&
+    ! "$TAPER" eval "$1/all" --text "$1/c" --tokenizer "$1/tok" 2> "$1/err" &&
+        grep -q "a tokenizer of 280 entries does not fit" "$1/err"' - "$T"
 check 'nothing was written by what was refused' [ ! -e "$T/x" ]
 
-check 'bench: three variants a shape' bash -c '[ "$("$TAPER" bench "$1" --kind decode --batch 1,2 --context 8,16 --repeats 2 --tokens 3 |
+check 'bench: three variants a shape' \
+    bash -c '[ "$("$TAPER" bench "$1" --kind decode --batch 1,2 --context 8,16 --repeats 2 --tokens 3 |
     grep -c tokens/s)" -eq 12 ]' - "$T/all"
-check 'bench: a plan, with rows into the journal' bash -c '"$TAPER" bench --run "$1" --repeats 2 --plan "{\"decode\":{\"batch\":[1],\"context\":[16]},\"last-token\":{\"batch\":[2],\"context\":[8]}}" &&
-    [ "$(grep -c "^{\"table\":\"bench\",\"attempt\":1,\"kind\":\"decode\",\"variant\":\"[a-z]*\",\"batch\":1,\"context\":16," "$1/journal.jsonl")" -eq 3 ] &&
-    [ "$(grep -c "\"kind\":\"last-token\"" "$1/journal.jsonl")" -eq 3 ]' - "$T/internal"
-check 'bench: bf16 and the ops' bash -c '"$TAPER" bench "$1" --kind decode --weights bf16 --repeats 1 --json | grep -q "bf16" &&
+bench_rows() { # rows of the journal that match, at the model's one decode shape
+    grep -c "^{\"table\":\"bench\",\"attempt\":1,\"kind\":\"$1\",\"variant\":\"[a-z]*\",\"batch\":$2,\"context\":$3," \
+        "$T/internal/journal.jsonl"
+}
+plan='{"decode":{"batch":[1],"context":[16]},"last-token":{"batch":[2],"context":[8]}}'
+check 'bench: a plan' "$TAPER" bench --run "$T/internal" --repeats 2 --plan "$plan"
+check '... puts three rows a shape into the journal' [ "$(bench_rows decode 1 16) $(bench_rows last-token 2 8)" = '3 3' ]
+check 'bench: bf16 and the ops' \
+    bash -c '"$TAPER" bench "$1" --kind decode --weights bf16 --repeats 1 --json | grep -q "bf16" &&
     "$TAPER" bench "$1" --kind decode --ops --repeats 1 | grep -q fused' - "$T/base"
-check 'bench: refuses a context the model does not have' refuses 2 '1 to 16' "$TAPER" bench "$T/all" --kind last-token --context 32
+check 'bench: refuses a context the model does not have' \
+    refuses 2 '1 to 16' "$TAPER" bench "$T/all" --kind last-token --context 32
 check 'bench: refuses a list that is none' refuses 2 "--batch: want" "$TAPER" bench "$T/all" --batch 1,,2
-check 'bench: refuses a plan that is none' refuses 2 "--plan: want decode or last-token, got 'train'" "$TAPER" bench "$T/all" --plan '{"train":{}}'
+check 'bench: refuses a plan that is none' \
+    refuses 2 "--plan: want decode or last-token, got 'train'" "$TAPER" bench "$T/all" --plan '{"train":{}}'
 
 echo "1..$n"
 exit $failed

@@ -9,7 +9,13 @@ check() { # NAME COMMAND...
     local name=$1
     shift
     n=$((n + 1))
-    if "$@" > "$T/log" 2>&1; then echo "ok $n - $name"; else echo "not ok $n - $name"; failed=1; sed 's/^/# /' "$T/log"; fi
+    if "$@" > "$T/log" 2>&1; then
+        echo "ok $n - $name"
+    else
+        echo "not ok $n - $name"
+        failed=1
+        sed 's/^/# /' "$T/log"
+    fi
 }
 refuses() { # STATUS TEXT COMMAND...
     local status=$1 text=$2
@@ -24,7 +30,8 @@ refuses() { # STATUS TEXT COMMAND...
 train() { # NAME KEY=VALUE...
     local name=$1 sets=() pair
     shift
-    for pair in model.d_model=16 model.layers=2 model.heads=2 model.context=16 model.vocab=300 data.size=60000 train.steps=40 \
+    for pair in model.d_model=16 model.layers=2 model.heads=2 model.context=16 model.vocab=300 \
+        data.size=60000 train.steps=40 \
         train.batch=4 train.lr=3e-3 eval.every=0 sample.tokens=20 "$@"; do sets+=(--set "$pair"); done
     "$TAPER" train "${sets[@]}" --out "$T/$name"
 }
@@ -45,34 +52,46 @@ for run in llama gpt2 neither; do
 done
 text "$T/llama" --prompt 'Once upon' --seed 4 --tokens 60 > "$T/other"
 check 'another seed draws another text' bash -c '! cmp -s "$1" "$2"' - "$T/one" "$T/other"
-check 'bf16 weights write text' bash -c '[ "$("$TAPER" generate "$1" --weights bf16 --tokens 30 --prompt A | wc -c)" -gt 5 ]' - "$T/llama"
+check 'bf16 weights write text' \
+    bash -c '[ "$("$TAPER" generate "$1" --weights bf16 --tokens 30 --prompt A | wc -c)" -gt 5 ]' - "$T/llama"
 check 'the prompt may be empty' text "$T/llama" --tokens 3
 check 'the prompt may be any text' text "$T/llama" --tokens 3 --prompt $'caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \xff'
-check 'no token may be asked for' bash -c '[ "$("$TAPER" generate "$1" --tokens 0 --prompt Hello)" = Hello ]' - "$T/llama"
-check 'output is valid UTF-8 at every token of a valid prompt' bash -c '"$TAPER" generate "$1" --prompt "café" --tokens 0 | iconv -f UTF-8 -t UTF-8' - "$T/llama"
-check 'the speed is said when asked' bash -c '"$TAPER" generate "$1" --stats --tokens 5 2>&1 > /dev/null | grep -q "tokens/s"' - "$T/llama"
-check 'a full disk is an error' bash -c '! "$TAPER" generate "$1" --tokens 5 > /dev/full 2> "$2" && grep -q "cannot write" "$2"' - \
+check 'no token may be asked for' \
+    bash -c '[ "$("$TAPER" generate "$1" --tokens 0 --prompt Hello)" = Hello ]' - "$T/llama"
+check 'output is valid UTF-8 at every token of a valid prompt' \
+    bash -c '"$TAPER" generate "$1" --prompt "café" --tokens 0 | iconv -f UTF-8 -t UTF-8' - "$T/llama"
+check 'the speed is said when asked' \
+    bash -c '"$TAPER" generate "$1" --stats --tokens 5 2>&1 > /dev/null | grep -q "tokens/s"' - "$T/llama"
+check 'a full disk is an error' \
+    bash -c '! "$TAPER" generate "$1" --tokens 5 > /dev/full 2> "$2" && grep -q "cannot write" "$2"' - \
     "$T/llama" "$T/err"
-check 'refuses a temperature below 0' refuses 2 '--temperature: want a number from 0' "$TAPER" generate "$T/llama" --temperature -1
-check 'refuses a missing tokenizer' bash -c 'cp "$1/llama/checkpoint.safetensors" "$1/alone" && ! "$TAPER" generate "$1/alone" 2> "$1/err" &&
+check 'refuses a temperature below 0' \
+    refuses 2 '--temperature: want a number from 0' "$TAPER" generate "$T/llama" --temperature -1
+check 'refuses a missing tokenizer' \
+    bash -c 'cp "$1/llama/checkpoint.safetensors" "$1/alone" && ! "$TAPER" generate "$1/alone" 2> "$1/err" &&
     grep -q -- "--tokenizer DIR" "$1/err"' - "$T"
 
 for run in llama gpt2; do
     check "$run: exports" "$TAPER" export "$T/$run" "$T/$run.hf"
     check "$run: imports" "$TAPER" import "$T/$run.hf" "$T/$run.back"
-    check "$run: exports the same files again" bash -c '"$TAPER" export "$1.back" "$1.hf2" && diff -r "$1.hf" "$1.hf2"' - "$T/$run"
+    check "$run: exports the same files again" \
+        bash -c '"$TAPER" export "$1.back" "$1.hf2" && diff -r "$1.hf" "$1.hf2"' - "$T/$run"
     text "$T/$run" --greedy --prompt 'Once' --tokens 40 > "$T/before"
     text "$T/$run.back" --greedy --prompt 'Once' --tokens 40 > "$T/after"
     check "$run: writes the same text after the journey" cmp "$T/before" "$T/after"
 done
-check 'the folder has what loaders look for' bash -c 'cd "$1" && for f in config.json model.safetensors tokenizer.json vocab.json merges.txt \
+check 'the folder has what loaders look for' \
+    bash -c 'cd "$1" && for f in config.json model.safetensors tokenizer.json vocab.json merges.txt \
     tokenizer_config.json special_tokens_map.json generation_config.json; do [ -s $f ] || exit 1; done' - "$T/gpt2.hf"
 check 'an imported model folds on random tokens' "$TAPER" fold "$T/llama.back" "$T/llama.folded"
-check 'a folded model exports and comes back folded' bash -c '"$TAPER" export "$1/llama.folded" "$1/bare.hf" --tokenizer "$1/llama/tokenizer" &&
+check 'a folded model exports and comes back folded' \
+    bash -c '"$TAPER" export "$1/llama.folded" "$1/bare.hf" --tokenizer "$1/llama/tokenizer" &&
     "$TAPER" import "$1/bare.hf" "$1/bare" | grep -q "without normalization"' - "$T"
 check 'an imported model has no validation text' refuses 2 'give --text FILE' "$TAPER" eval "$T/gpt2.back"
-check 'refuses to export what has no counterpart' refuses 2 'GPT2LMHeadModel: taper.sites is internal' "$TAPER" export "$T/neither" "$T/x"
-check 'refuses to import an empty folder' bash -c 'mkdir "$1/empty" && ! "$TAPER" import "$1/empty" "$1/x" 2> "$1/err" && grep -q config.json "$1/err"' - "$T"
+check 'refuses to export what has no counterpart' \
+    refuses 2 'GPT2LMHeadModel: taper.sites is internal' "$TAPER" export "$T/neither" "$T/x"
+check 'refuses to import an empty folder' \
+    bash -c 'mkdir "$1/empty" && ! "$TAPER" import "$1/empty" "$1/x" 2> "$1/err" && grep -q config.json "$1/err"' - "$T"
 check 'nothing was written by what was refused' [ ! -e "$T/x" ]
 
 echo "1..$n"

@@ -11,21 +11,27 @@
 #include "core/memory.h"
 #include "core/rng.h"
 
-const char *const tiny_model_names[TINY_MODEL_KINDS] = {"rms learned gelu", "rms rope swiglu untied", "layernorm gelu_tanh biases",
-                                            "layernorm rope swiglu", "odd sizes", "whole blocks"};
+const char *const tiny_model_names[TINY_MODEL_KINDS] = {
+    "rms learned gelu", "rms rope swiglu untied", "layernorm gelu_tanh biases", "layernorm rope swiglu",
+    "odd sizes",        "whole blocks",           "whole blocks, odd MLP"};
 const char *const *const tiny_model_pairs[TINY_MODEL_KINDS] = {
     (const char *const[]){"model.norm=rmsnorm", NULL},
     (const char *const[]){"model.pos=rope", "model.mlp=swiglu", "model.d_ff=40", "model.tied=false", NULL},
     (const char *const[]){"model.norm=layernorm", "model.mlp=gelu_tanh", "model.bias=true", NULL},
     (const char *const[]){"model.norm=layernorm", "model.pos=rope", "model.mlp=swiglu", NULL},
-    (const char *const[]){"model.d_model=21", "model.heads=3", "model.d_ff=37", "model.vocab=277", "model.layers=3", NULL},
-    (const char *const[]){"model.d_model=64", "model.heads=4", "model.pos=rope", "model.mlp=swiglu", "model.d_ff=48", NULL},
+    (const char *const[]){"model.d_model=21", "model.heads=3", "model.d_ff=37", "model.vocab=277", "model.layers=3",
+                          NULL},
+    (const char *const[]){"model.d_model=64", "model.heads=4", "model.pos=rope", "model.mlp=swiglu", "model.d_ff=48",
+                          NULL},
+    (const char *const[]){"model.d_model=32", "model.heads=2", "model.d_ff=37", "model.norm=layernorm",
+                          "model.bias=true", NULL},
 };
 
 struct config tiny_model_config(const char *const *pairs)
 {
-    static const char *const base[] = {"model.d_model=24", "model.layers=2", "model.heads=3", "model.context=20",
-                                       "model.vocab=301", "train.steps=4", "gate.warmup=1", "gate.end=2", "train.batch=2"};
+    static const char *const base[] = {"model.d_model=24", "model.layers=2",  "model.heads=3",
+                                       "model.context=20", "model.vocab=301", "train.steps=4",
+                                       "gate.warmup=1",    "gate.end=2",      "train.batch=2"};
     struct config cfg;
     struct error err = {0};
     config_init(&cfg);
@@ -41,7 +47,7 @@ struct config tiny_model_config(const char *const *pairs)
 
 void tiny_model_open(struct tiny_model *t, const struct config *cfg, const struct ops *ops, uint64_t seed)
 {
-    const struct backend_options options = {.threads = 2, .precision = PRECISION_FP32};
+    const struct backend_options options = {.threads = 1, .precision = PRECISION_FP32};
     struct error err = {0};
     if (ops->create(&t->be, &options, &err) || model_create(&t->m, cfg, ops, t->be, &err))
         fail_msg("%s", err.text);
