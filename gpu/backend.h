@@ -93,6 +93,7 @@ void gpu_embed_forward(struct backend *be, float *out, const int32_t *tokens, co
                        int T, int C);
 void gpu_embed_backward(struct backend *be, float *dtok, float *dpos, const float *dout, const int32_t *tokens, int B,
                         int T, int C, int V);
+void gpu_residual_add(struct backend *be, float *out, const float *in, const float *delta, size_t count);
 void gpu_norm_forward(struct backend *be, const struct norm_forward *a);
 void gpu_norm_backward(struct backend *be, const struct norm_backward *a);
 void gpu_linear_forward(struct backend *be, const struct linear_forward *a);

@@ -41,6 +41,28 @@ extern "C" void kernel_to_full(void *stream, float *to, const uint16_t *from, si
     convert_any(stream, sink, view, count);
 }
 
+template <int W>
+__global__ void __launch_bounds__(THREADS) residual_add(struct sink out, const float *in, struct view delta, size_t count)
+{
+    size_t i = global_thread() * W;
+    if (i >= count)
+        return;
+    pack<W> x = load<W>(in, i), d = load<W>(delta, i);
+    for (int k = 0; k < W; k++)
+        x.v[k] += d.v[k];
+    store(out, i, x);
+}
+
+extern "C" void kernel_residual_add(void *stream, struct sink out, const float *in, struct view delta, size_t count)
+{
+    if (count == 0)
+        return;
+    if (wide((int)(count % 4), in, 0, 0, 0, 0) && wide_view(delta) && wide_sink(out))
+        LAUNCH(residual_add<4>, divide_up(count / 4, THREADS), THREADS, 0, stream, out, in, delta, count);
+    else
+        LAUNCH(residual_add<1>, divide_up(count, THREADS), THREADS, 0, stream, out, in, delta, count);
+}
+
 /* --------------------------------------------------------------------------------------- activations */
 
 static const float SQRT_HALF = 0.70710678118654752f, SQRT_2_OVER_PI = 0.79788456080286536f;

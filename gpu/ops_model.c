@@ -26,6 +26,17 @@ void gpu_embed_backward(struct backend *be, float *dtok, float *dpos, const floa
 
 /* -------------------------------------------------------------------------------------------- norms */
 
+void gpu_residual_add(struct backend *be, float *out, const float *in, const float *delta, size_t count)
+{
+    backend_begin(be, "residual_add");
+    read_full(be, in, count);
+    struct view branch = read_any(be, delta, count);
+    struct sink stream = write_both(be, out, count); /* a projection reads it next */
+    if (!device_failed(be->device))
+        kernel_residual_add(backend_stream(be), stream, in, branch, count);
+    backend_end(be);
+}
+
 void gpu_norm_forward(struct backend *be, const struct norm_forward *a)
 {
     size_t count = (size_t)a->N * (size_t)a->C;

@@ -17,6 +17,7 @@ const struct ops *gpu_ops_table(void)
         .forget_graphs = backend_forget_graphs,
         .embed_forward = gpu_embed_forward,
         .embed_backward = gpu_embed_backward,
+        .residual_add = gpu_residual_add,
         .norm_forward = gpu_norm_forward,
         .norm_backward = gpu_norm_backward,
         .linear_forward = gpu_linear_forward,

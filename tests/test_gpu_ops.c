@@ -102,6 +102,7 @@ static void compare_slots(const char *slot)
 
 COMPARE(embed_forward)
 COMPARE(embed_backward)
+COMPARE(residual_add)
 COMPARE(norm_forward)
 COMPARE(norm_backward)
 COMPARE(linear_forward)
@@ -166,7 +167,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_slot_is_empty),   cmocka_unit_test(test_embed_forward),
-        cmocka_unit_test(test_embed_backward),     cmocka_unit_test(test_norm_forward),
+        cmocka_unit_test(test_embed_backward),     cmocka_unit_test(test_residual_add),
+        cmocka_unit_test(test_norm_forward),
         cmocka_unit_test(test_norm_backward),      cmocka_unit_test(test_linear_forward),
         cmocka_unit_test(test_linear_backward),    cmocka_unit_test(test_attention_forward),
         cmocka_unit_test(test_attention_backward), cmocka_unit_test(test_head),
