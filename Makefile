@@ -22,6 +22,10 @@ endif
 ifeq ($(FLAVOUR),clang)
 CC := clang-14
 endif
+ifeq ($(FLAVOUR),fuzz)
+CC := clang-14
+OPT := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -Wno-pass-failed
+endif
 
 CFLAGS   := -std=gnu11 -g $(OPT) $(WARN) -fopenmp -MMD -MP $(CFLAGS_EXTRA)
 CPPFLAGS := -I. -D_GNU_SOURCE $(shell pkg-config --cflags $(PKGS))
@@ -39,10 +43,12 @@ HARNESS_O := $(HARNESS:%.c=$(BUILD)/%.o)
 SUPPORT_O := $(SUPPORT:%.c=$(BUILD)/%.o)
 TEST_BINS := $(TESTS:tests/%.c=$(BUILD)/tests/%)
 BENCH_BINS := $(BENCHES:tests/%.c=$(BUILD)/tests/%)
+FUZZ_BINS := $(patsubst tests/%.c,build/fuzz/tests/%,$(wildcard tests/fuzz_*.c))
+FUZZ_SECONDS ?= 30
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: help all test tests bench asan ubsan tsan clang lint headers format compdb clean FORCE
+.PHONY: help all test tests bench fuzz torture asan ubsan tsan clang lint headers format compdb clean FORCE
 
 all: $(BUILD)/taper ## build the program (./taper)
 ifeq ($(FLAVOUR),release)
@@ -67,6 +73,9 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
+# The assembler takes these files in, which -MMD does not see.
+$(BUILD)/harness/embedded.o: $(wildcard results/*.sql results/*.css results/tables/* plots/* experiments/*)
+
 # The version is compiled into one file, rebuilt only when the revision changes.
 $(BUILD)/core/version.o: CPPFLAGS += -DTAPER_VERSION='"$(VERSION)"' -DTAPER_REVISION='"$(REVISION)"'
 $(BUILD)/core/version.o: $(BUILD)/revision
@@ -74,16 +83,129 @@ $(BUILD)/revision: FORCE
 	@mkdir -p $(@D)
 	@echo '$(VERSION) $(REVISION)' | cmp -s - $@ || echo '$(VERSION) $(REVISION)' > $@
 
+# The files that embedded.c takes in.
+$(BUILD)/harness/embedded.o: $(wildcard results/*.sql results/tables/*.sql plots/*.gp)
+
+$(BUILD)/tests/fuzz_%: $(BUILD)/tests/fuzz_%.o $(BUILD)/libharness.a $(BUILD)/libcore.a
+	$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
+
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_O) $(BUILD)/libharness.a $(BUILD)/libcore.a
 	$(CC) $(CFLAGS) -rdynamic -o $@ $^ $(LDLIBS) -lcmocka
+
+# ---- the CUDA backend: libtaper_gpu.so where nvcc and cuDNN are. NVCC_ARCH: what it is compiled for.
+NVCC ?= $(or $(shell command -v nvcc),$(wildcard /usr/local/cuda/bin/nvcc))
+NVCC_ARCH ?= 80 90
+CUDA_HOME := $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
+CUDNN_H := $(firstword $(wildcard $(CUDA_HOME)/include/cudnn.h /usr/include/cudnn.h /usr/include/*/cudnn.h \
+	/usr/local/include/cudnn.h))
+GPU_MISSING := $(strip $(if $(NVCC),,nvcc) $(if $(CUDNN_H),,cuDNN))
+CUDA_LIBS = $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/lib))
+CUDA_C := $(wildcard gpu/*.c) core/error.c core/memory.c
+CUDA_O := $(CUDA_C:%.c=$(BUILD)/cuda/%.o) $(patsubst %,$(BUILD)/cuda/%.o,$(wildcard gpu/*.cu))
+comma := ,
+# PTX of the last one as well, for devices that come later. Registers spilt to memory are an error.
+NVCCFLAGS := -std=c++17 -O3 -lineinfo $(foreach a,$(NVCC_ARCH),-gencode arch=compute_$(a)$(comma)code=sm_$(a)) \
+	-gencode arch=compute_$(lastword $(NVCC_ARCH))$(comma)code=compute_$(lastword $(NVCC_ARCH)) \
+	-Xptxas --warn-on-spills,--warning-as-error -Xcompiler -fPIC,-fvisibility=hidden,-fno-threadsafe-statics
+
+ifneq ($(filter release clang,$(FLAVOUR)),)
+ifeq ($(GPU_MISSING),)
+all: $(BUILD)/libtaper_gpu.so
+else
+all: gpu-absent
+endif
+endif
+
+gpu-absent:
+	@echo 'libtaper_gpu.so is not built: no $(GPU_MISSING) here (everything else is)'
+
+$(BUILD)/cuda/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -isystem $(CUDA_HOME)/include -isystem $(dir $(CUDNN_H)) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
+
+$(BUILD)/cuda/%.cu.o: %.cu
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCCFLAGS) $(CPPFLAGS) -MMD -MP -c -o $@ $<
+
+# C alone, no C++ library; a machine without CUDA's libraries cannot load it and says which one is missing.
+$(BUILD)/libtaper_gpu.so: $(CUDA_O)
+	$(CC) -shared -o $@ $^ -L$(CUDA_LIBS) -Wl,-rpath,$(CUDA_LIBS) -Wl,--no-undefined -lcudart_static -lcublasLt -lcudnn \
+	  -ldl -lrt -lpthread -lm
+
+# The tests build gpu/*.c and gpu/*.cu for the CPU, over a simulated device.
+CXX := $(if $(filter clang%,$(CC)),clang++-14,g++)
+HAVE_CXX := $(shell command -v $(CXX))
+CXXFLAGS := -std=c++17 -g $(OPT) -Wall -Wextra -Wshadow -fno-strict-aliasing -MMD -MP
+GPU_SIM_O := $(patsubst %.c,$(BUILD)/sim/%.o,$(filter-out %_cuda.c,$(wildcard gpu/*.c)) tests/gpu/interpret.c) \
+	$(patsubst %,$(BUILD)/sim/%.o,$(wildcard gpu/*.cu tests/gpu/*.cpp))
+GPU_TESTS := $(wildcard tests/test_gpu_*.c)
+GPU_TEST_BINS := $(GPU_TESTS:tests/%.c=$(BUILD)/tests/%)
+# Fibers and the thread sanitizer do not mix, and the dialect needs a C++ compiler: the tests then say so and skip.
+GPU_SKIP := $(if $(filter tsan,$(FLAVOUR)),the thread sanitizer does not know fibers,$(if $(HAVE_CXX),,no C++ compiler))
+ifneq ($(GPU_SKIP),)
+GPU_SIM_O :=
+$(GPU_TEST_BINS:=.o): CPPFLAGS += -DGPU_SKIP='"$(GPU_SKIP)"'
+endif
+
+$(BUILD)/sim/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+$(BUILD)/sim/%.cu.o: %.cu
+	@mkdir -p $(@D)
+	$(CXX) $(CPPFLAGS) $(CXXFLAGS) -x c++ -c -o $@ $<
+
+$(BUILD)/sim/%.cpp.o: %.cpp
+	@mkdir -p $(@D)
+	$(CXX) $(CPPFLAGS) $(CXXFLAGS) -c -o $@ $<
+
+$(GPU_TEST_BINS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(GPU_SIM_O) $(SUPPORT_O) $(BUILD)/libharness.a $(BUILD)/libcore.a
+	$(CC) $(CFLAGS) -rdynamic -o $@ $^ $(LDLIBS) -lcmocka $(if $(GPU_SIM_O),-lstdc++)
+
+# Plans of cuDNN are built with no device, by a stand-in for the driver's library. Not under sanitizers.
+PLANS := $(BUILD)/tests/test_gpu_plans
+PLANS_SKIP := $(if $(filter release clang,$(FLAVOUR)),$(GPU_MISSING:%=no %),cuDNN is not run under sanitizers)
+ifeq ($(PLANS_SKIP),)
+$(PLANS): $(BUILD)/cuda/gpu/plan_cuda.o | $(BUILD)/tests/gpu/libcuda.so.1
+$(PLANS): LDLIBS += -L$(CUDA_LIBS) -Wl,-rpath,$(CUDA_LIBS) -lcudnn
+$(PLANS).o: CPPFLAGS += -isystem $(CUDA_HOME)/include -isystem $(dir $(CUDNN_H)) \
+	-DFAKE_CUDA='"$(BUILD)/tests/gpu/libcuda.so.1"'
+else
+$(PLANS).o: CPPFLAGS += -DPLANS_SKIP='"$(PLANS_SKIP)"'
+endif
+
+$(BUILD)/tests/gpu/libcuda.so.1: tests/gpu/fakecuda/fakecuda.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O1 -Wall -Wextra -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $<
+
+# What the loading test gives to the loader.
+$(BUILD)/tests/gpu/lib%.so: tests/gpu/libraries/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -std=gnu11 -O1 -Wall -Wextra -fPIC -shared -o $@ $<
+$(BUILD)/tests/test_gpu_load: | $(patsubst tests/gpu/libraries/%.c,$(BUILD)/tests/gpu/lib%.so,$(wildcard tests/gpu/libraries/*.c))
+$(BUILD)/tests/test_gpu_load.o: CPPFLAGS += -DLIBRARIES='"$(BUILD)/tests/gpu"' -DGPU_MISSING='"$(GPU_MISSING)"'
+
+.PHONY: gpu-absent
+-include $(GPU_SIM_O:.o=.d) $(CUDA_O:.o=.d)
 
 tests: $(BUILD)/taper $(TEST_BINS)
 
 test: all tests ## build and run every test (T=name runs the matching ones)
-	@tests/run.sh $(BUILD) $(T)
+	@tests/run.sh $(if $(T),-p $(T)) $(BUILD)
 
 bench: all $(BENCH_BINS) ## measure speed (never part of the tests)
 	@for b in $(BENCH_BINS); do $$b || exit 1; done
+
+fuzz: ## feed the parsers rubbish (FUZZ_SECONDS each, seeds in tests/fuzz)
+	@$(MAKE) --no-print-directory FLAVOUR=fuzz $(FUZZ_BINS)
+	@set -e; for b in $(FUZZ_BINS); do n=$${b##*/fuzz_}; mkdir -p build/fuzz/corpus/$$n build/fuzz/found; \
+	  echo "fuzz_$$n:"; $$b -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -timeout=20 -rss_limit_mb=4096 -verbosity=0 \
+	  -print_final_stats=1 -artifact_prefix=build/fuzz/found/$$n- build/fuzz/corpus/$$n tests/fuzz/$$n 2>&1 | \
+	  tee build/fuzz/$$n.log | grep -E 'number_of_executed|average_exec|ERROR|SUMMARY|artifact' || true; \
+	  if grep -qE 'ERROR|SUMMARY|runtime error' build/fuzz/$$n.log; then tail -n 40 build/fuzz/$$n.log; exit 1; fi; done
+
+torture: all ## 1,000 rounds of kills (ROUNDS to set) at the daemon and its workers; minutes
+	@ROUNDS=$${ROUNDS:-1000} TAPER=$(CURDIR)/$(BUILD)/taper LC_ALL=C.UTF-8 tests/cli/torture.sh
 
 asan ubsan tsan clang: ## build in this flavour and run its part of the tests
 	@$(MAKE) --no-print-directory FLAVOUR=$@ test
@@ -93,7 +215,8 @@ headers: ## compile every public header alone
 	  printf '#include "%s"\n' $$h | $(CC) $(CPPFLAGS) -std=gnu11 $(WARN) -Werror -fsyntax-only -xc -; done
 
 lint: headers ## static checks
-	cppcheck -q --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 -I. core harness
+	cppcheck -q --std=c11 --enable=warning,portability --inline-suppr --suppressions-list=tests/cppcheck.txt \
+	  '-Djson_array_foreach(a,i,v)=for(i=0;i<2;i++)' '-Djson_object_foreach(o,k,v)=for(;o;)' --error-exitcode=1 -I. core harness
 
 format: ## format every source file in place
 	clang-format -i $(CORE) $(HARNESS) harness/main.c $(TESTS) $(SUPPORT) $(HEADERS)
@@ -105,4 +228,4 @@ clean: ## remove everything that was built
 	rm -rf build taper compile_commands.json
 
 -include $(CORE_O:.o=.d) $(HARNESS_O:.o=.d) $(SUPPORT_O:.o=.d) $(BUILD)/harness/main.d \
-	$(TEST_BINS:=.d) $(BENCH_BINS:=.d)
+	$(TEST_BINS:=.d) $(BENCH_BINS:=.d) $(FUZZ_BINS:=.d)

@@ -116,30 +116,36 @@ static void layer(struct ops_decoder *d, struct part p, int l)
     linear(d, p, b->mlp_out, b->mlp_out_bias, d->act, d->delta, NULL, ACT_NONE);
 }
 
+/* Each sequence stands at its own position, which is looked up like a token: nothing here depends on where they are
+ * but the contents of d->pos. */
 static void embed(struct ops_decoder *d, struct part p)
 {
     const struct model *m = d->base.m;
     const int C = (int)m->cfg.d_model;
     const float *tok = model_row(m, m->params, m->table.tok_embed), *pos = model_row(m, m->params, m->table.pos_embed);
-    if (!pos) {
-        m->ops->embed_forward(m->be, d->h, d->tokens, tok, NULL, p.n, 1, C);
+    m->ops->embed_forward(m->be, d->h, d->tokens, tok, NULL, p.n, 1, C);
+    if (!pos)
         return;
-    }
-    for (int b = 0; b < p.n; b++) /* each sequence stands at its own position */
-        m->ops->embed_forward(m->be, d->h + (size_t)b * (size_t)C, d->tokens + b, tok,
-                              pos + (size_t)d->base.positions[p.first + b] * (size_t)C, 1, 1, C);
+    m->ops->embed_forward(m->be, d->delta, d->pos, pos, NULL, p.n, 1, C);
+    m->ops->residual_add(m->be, d->h, d->h, d->delta, (size_t)p.n * (size_t)C);
 }
 
-static void forward(struct ops_decoder *d, struct part p, const int32_t *tokens, bool logits)
+struct forward_call {
+    struct ops_decoder *d;
+    struct part part;
+    bool logits;
+};
+
+static void run_forward(void *arg)
 {
+    const struct forward_call *call = arg;
+    struct ops_decoder *d = call->d;
+    const struct part p = call->part;
     const struct model *m = d->base.m;
-    m->ops->upload(m->be, d->tokens, tokens, (size_t)p.n * sizeof *tokens);
-    m->ops->upload(m->be, d->pos, d->base.positions + p.first, (size_t)p.n * sizeof *d->base.positions);
-    model_set_scalars((struct model *)m, &(struct step_scalars){.gate = (float)d->gate});
     embed(d, p);
     for (int l = 0; l < m->table.layers; l++)
         layer(d, p, l);
-    if (!logits)
+    if (!call->logits)
         return;
     m->ops->head(m->be, &(struct head_pass){
                             .y = norm(d, p, m->table.site_count - 1),
@@ -151,6 +157,36 @@ static void forward(struct ops_decoder *d, struct part p, const int32_t *tokens,
                             .C = (int)m->cfg.d_model,
                             .V = (int)m->cfg.vocab,
                         });
+}
+
+/* The keys of a backend's recordings that are the decoder's; training uses those below. */
+enum { KEY_FIRST = 32, KEY_BARE = 1, KEY_LOGITS = 2, KEY_PHASE = 4 };
+
+/* Whose recordings a thread's last decoding left in its backend: they hold that decoder's addresses. */
+static _Thread_local const struct ops_decoder *recorded;
+
+static void forget_recordings(struct ops_decoder *d)
+{
+    d->base.m->ops->forget_graphs(d->base.m->be);
+}
+
+/* The whole batch is one recording for each kind of norms; a part of it is run as it stands. */
+static void forward(struct ops_decoder *d, struct part p, const int32_t *tokens, bool logits)
+{
+    const struct model *m = d->base.m;
+    struct forward_call call = {d, p, logits};
+    m->ops->upload(m->be, d->tokens, tokens, (size_t)p.n * sizeof *tokens);
+    m->ops->upload(m->be, d->pos, d->base.positions + p.first, (size_t)p.n * sizeof *d->base.positions);
+    model_set_scalars((struct model *)m, &(struct step_scalars){.gate = (float)d->gate});
+    if (p.n != d->base.options.batch) {
+        run_forward(&call);
+        return;
+    }
+    if (recorded != d)
+        forget_recordings(d);
+    recorded = d;
+    int key = KEY_FIRST + (int)schedule_phase(d->gate) * KEY_PHASE + (logits ? KEY_LOGITS : 0) + (d->bare ? KEY_BARE : 0);
+    m->ops->replay(m->be, key, run_forward, &call);
 }
 
 static int ops_feed(struct decoder *base, int sequence, const int32_t *tokens, int count, struct error *err)
@@ -240,6 +276,10 @@ static size_t lay_out(struct ops_decoder *d, char *base)
 static void ops_destroy(struct decoder *base)
 {
     struct ops_decoder *d = ops_of(base);
+    if (recorded == d) {
+        forget_recordings(d);
+        recorded = NULL;
+    }
     if (d->block)
         base->m->ops->release(base->m->be, d->block);
     free(d->host_logits);

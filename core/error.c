@@ -43,18 +43,15 @@ int error_wrap(struct error *err, const char *format, ...)
     char context[sizeof err->text];
     va_list args;
     va_start(args, format);
-    format_text(context, sizeof context, format, args);
+    format_text(context, sizeof context - 2, format, args);
     va_end(args);
+    memcpy(context + strlen(context), ": ", 3);
     /* Too long for the buffer: keep the innermost part whole, since it names the cause. */
-    size_t room = sizeof err->text - 1, tail = strlen(err->text);
-    size_t head = strlen(context);
-    if (head + 2 + tail > room)
-        head = tail + 2 < room ? room - tail - 2 : 0;
-    if (head) {
-        memmove(err->text + head + 2, err->text, tail + 1);
-        memcpy(err->text, context, head);
-        memcpy(err->text + head, ": ", 2);
-    }
+    size_t tail = strlen(err->text), head = strlen(context), room = sizeof err->text - 1;
+    if (head + tail > room)
+        head = room > tail ? room - tail : 0;
+    memmove(err->text + head, err->text, tail + 1);
+    memcpy(err->text, context, head);
     if (err->status == STATUS_OK)
         err->status = STATUS_FAILED;
     return err->status;

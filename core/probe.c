@@ -8,7 +8,9 @@
 
 void probe_create(struct probe *p, int N)
 {
-    *p = (struct probe){.buffer = memory_alloc((size_t)N, sizeof *p->buffer)};
+    float *block = memory_alloc(4 * (size_t)N, sizeof *block);
+    size_t n = (size_t)N;
+    *p = (struct probe){.buffer = block, .margins = block + n, .p_corrects = block + 2 * n, .scales = block + 3 * n};
 }
 
 void probe_destroy(struct probe *p)
@@ -19,7 +21,7 @@ void probe_destroy(struct probe *p)
 
 void probe_reset(struct probe *p)
 {
-    *p = (struct probe){.buffer = p->buffer};
+    *p = (struct probe){.buffer = p->buffer, .margins = p->margins, .p_corrects = p->p_corrects, .scales = p->scales};
 }
 
 /* max that keeps a NaN: a broken run must not look tame. */
@@ -52,6 +54,29 @@ void probe_add_loss(struct probe *p, const struct model *m, const struct activat
     p->tokens += a->N;
 }
 
+/* Proposition 2 (paper.md section 2), token by token: <G,h> <= -(1 - p_y) margin where the correct class leads. With
+ * two classes it is an equality, so rounding needs room: 1% of the bound for bf16 gradients, and 1e-5 of the margin for
+ * a 1 - p_y that is all rounding. */
+static void add_bound(struct probe *p, const struct model *m, const struct activations *a)
+{
+    size_t size = (size_t)a->N * sizeof *p->buffer;
+    m->ops->download(m->be, p->buffer, a->radial, size);
+    m->ops->download(m->be, p->margins, a->stats.margin, size);
+    m->ops->download(m->be, p->p_corrects, a->stats.p_correct, size);
+    m->ops->download(m->be, p->scales, a->scale, size);
+    for (int n = 0; n < a->N; n++) {
+        double margin = (double)p->margins[n], s = (double)p->scales[n];
+        if (!(margin > 0))
+            continue;
+        double length = sqrt(fmax(0, s * s - m->cfg.norm_eps) * (double)m->cfg.d_model); /* |h| from s(h) */
+        p->leading++;
+        if (m->cfg.norm == NORM_LAYER)
+            p->bounded = NAN; /* sigma(h) does not give |h| */
+        else
+            p->bounded += (double)p->buffer[n] * length <= -(0.99 * (1 - (double)p->p_corrects[n]) - 1e-5) * margin;
+    }
+}
+
 void probe_add(struct probe *p, const struct model *m, const struct activations *a, bool aux)
 {
     probe_add_loss(p, m, a);
@@ -68,6 +93,7 @@ void probe_add(struct probe *p, const struct model *m, const struct activations 
     p->radial += radial.sum;
     p->radial_sq += radial.sum_sq;
     p->tangential_sq += reduce(p, m, a, a->tangential).sum_sq;
+    add_bound(p, m, a);
     if (aux)
         p->aux_radial += reduce(p, m, a, a->aux_radial).sum;
 }
@@ -90,6 +116,8 @@ void probe_finish(const struct probe *p, int64_t vocab, struct step_stats *out)
     out->radial_rms = sqrt(p->radial_sq / n);
     out->tangential_rms = sqrt(p->tangential_sq / n);
     out->radial_share = energy == 0 ? 0 : p->radial_sq / energy;
+    out->leading = p->leading / n;
+    out->bounded = p->leading > 0 ? p->bounded / p->leading : NAN;
     out->aux_radial = p->aux_radial / n;
 }
 
@@ -118,6 +146,8 @@ void probe_step_to_json(const struct step_stats *s, json_t *object)
     };
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
         put(object, columns[i].name, columns[i].value);
+    put(object, "leading", s->leading);
+    put_optional(object, "bounded", s->bounded);
     put_optional(object, "scale_target", s->scale_target);
 }
 

@@ -16,6 +16,9 @@ struct step_stats {
     double radial, radial_rms;         /* mean and root mean square of <G,h>/|h|, G = d ce_token / d h */
     double tangential_rms;             /* root mean square of |G - radial part| */
     double radial_share;               /* radial energy / all energy of G */
+    double leading;                    /* share of the tokens whose correct class leads: margin > 0 */
+    double bounded;                    /* share of these with <G,h> <= -(1 - p_y) margin, to 1%: proposition 2. NaN when
+                                          there is none, and with LayerNorm, whose sigma(h) does not give |h| */
     double aux_radial;                 /* mean of <d(lambda (s - s_tgt)^2)/dh, h>/|h| a token */
 };
 
@@ -30,8 +33,8 @@ struct site_stats {
 /* Accumulates over the micro-batches of a step. */
 struct probe {
     double tokens, ce, scale, scale_sq, scale_max, logit_sq, logit_max, logit_var, margin, p_correct, entropy;
-    double radial, radial_sq, tangential_sq, aux_radial;
-    float *buffer; /* [N], host */
+    double radial, radial_sq, tangential_sq, aux_radial, leading, bounded;
+    float *buffer, *margins, *p_corrects, *scales; /* [N], host */
 };
 
 void probe_create(struct probe *p, int N);

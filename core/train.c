@@ -10,8 +10,11 @@
 #include "core/data/batch.h"
 #include "core/evaluate.h"
 #include "core/generate.h"
+#include "core/gpu_load.h"
+#include "core/gpu_memory.h"
 #include "core/memory.h"
 #include "core/parallel.h"
+#include "core/profile.h"
 #include "core/schedule.h"
 #include "core/train_internal.h"
 
@@ -69,14 +72,38 @@ static int save_tokenizer(struct run *r, struct error *err)
     return status;
 }
 
+static int open_gpu(struct run *r, struct error *err)
+{
+    const struct gpu_library *library;
+    const bool half = r->cfg->precision != PRECISION_FP32;
+    const struct backend_options options = {.threads = 1, .device = r->options->device,
+                                            .precision = half ? PRECISION_BF16 : PRECISION_FP32};
+    size_t free_bytes, total_bytes;
+    int status = gpu_load(&library, err);
+    if (status)
+        return status;
+    r->ops = library->ops;
+    status = r->ops->create(&r->be, &options, err);
+    if (!status) {
+        library->memory(r->be, &free_bytes, &total_bytes);
+        status = gpu_memory_check(r->cfg, half, free_bytes, total_bytes, err);
+    }
+    return status ? error_wrap(err, "device: cuda") : STATUS_OK;
+}
+
+static int open_backend(struct run *r, int threads, struct error *err)
+{
+    const struct backend_options options = {.threads = threads, .precision = PRECISION_FP32};
+    if (r->cfg->device == DEVICE_CUDA)
+        return open_gpu(r, err);
+    r->ops = r->options->profile ? profile_ops(ops_cpu()) : ops_cpu();
+    return r->ops->create(&r->be, &options, err);
+}
+
 static int open_model(struct run *r, int threads, struct error *err)
 {
     const struct config *cfg = r->cfg;
-    const struct backend_options options = {.threads = threads, .precision = PRECISION_FP32};
-    if (cfg->device == DEVICE_CUDA)
-        return error_set(err, STATUS_BAD_INPUT, "device: cuda: this build has no CUDA backend (libtaper_gpu.so)");
-    r->ops = ops_cpu();
-    int status = r->ops->create(&r->be, &options, err);
+    int status = open_backend(r, threads, err);
     if (!status)
         status = model_create(&r->model, cfg, r->ops, r->be, err);
     if (!status)
@@ -120,11 +147,11 @@ static int run_open(struct run *r, struct error *err)
     r->checkpoint_path = file_join(r->options->dir, "checkpoint.safetensors");
     int status = claim_directory(r->cfg, r->options, err);
     if (!status)
+        status = open_model(r, threads, err); /* first: no text is prepared for a device that is not there */
+    if (!status)
         status = open_data(r, threads, err);
     if (!status)
         status = save_tokenizer(r, err);
-    if (!status)
-        status = open_model(r, threads, err);
     if (!status)
         status = restore(r, &resumed, err);
     if (!status)
@@ -195,21 +222,33 @@ static int one_step(struct run *r, struct error *err)
     double begin = now_ms();
     batch_windows(&r->data.train, (uint64_t)cfg->seed, k, cfg->accumulate * cfg->batch, cfg->context, r->windows);
     bool logged = k == 1 || k == cfg->steps || due(k, cfg->log_every);
+    profile_count(true);
     int status = trainer_step(&r->trainer, r->windows, logged, &report, err);
+    profile_count(false);
     double ms = now_ms() - begin;
     if (status)
         return status;
     r->result->step = k;
     r->last_loss = report.stats.ce;
+    r->trained_ms += ms;
     r->recent_ms = r->recent_ms > 0 ? 0.9 * r->recent_ms + 0.1 * ms : ms;
     status = run_log_step(r, &report, ms, err);
     run_show(r, "train");
     return status;
 }
 
+static void print_profile(const struct run *r, int64_t steps)
+{
+    if (r->options->profile) {
+        run_show(r, "profile");
+        profile_print(stderr, steps, r->trained_ms);
+    }
+}
+
 static int train_steps(struct run *r, struct error *err)
 {
     const struct config *cfg = r->cfg;
+    const int64_t first = r->trainer.step;
     const int64_t eval_every = config_steps(cfg->eval_every, cfg->steps);
     const int64_t checkpoint_every = config_steps(cfg->checkpoint_every, cfg->steps);
     while (r->trainer.step < cfg->steps) {
@@ -226,6 +265,7 @@ static int train_steps(struct run *r, struct error *err)
             return error_set(err, STATUS_STOPPED, "stopped after step %lld of %lld; the checkpoint is saved", (long long)k,
                              (long long)cfg->steps);
     }
+    print_profile(r, r->trainer.step - first);
     return STATUS_OK;
 }
 

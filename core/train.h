@@ -19,11 +19,12 @@ struct train_progress {
     double gate;
     double tokens_per_s;     /* over the last few steps */
     double seconds_left;
-    const char *phase;       /* "tokenizer", "train", "eval", "sample" */
+    const char *phase;       /* "train", "eval", "sample", "profile", or what is made of the data */
 };
 
 struct train_options {
     const char *dir;         /* made when missing */
+    const char *device;      /* device: cuda: UUID of the GPU; NULL: the first visible one */
     int attempt;             /* counts from 1; 0: one more than the journal's last */
     bool fresh;              /* refuse a directory that already holds a run */
     bool profile;            /* print the time of each part of the step to stderr at the end */

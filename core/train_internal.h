@@ -26,6 +26,7 @@ struct run {
     double *pending_ms; /* times of the steps since the last logged row */
     size_t pending, pending_room;
     double last_loss;
+    double trained_ms;        /* of all steps of this attempt */
     double recent_ms;         /* moving average of the step time, for the progress line */
 };
 

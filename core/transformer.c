@@ -86,6 +86,16 @@ static void lay_out(struct activations *a, struct carver *c, const struct model 
     a->dpre = floats(c, N * (size_t)wide(cfg));
 }
 
+size_t activations_measure(const struct model *m, int B, int T, bool gradients)
+{
+    struct activations a = {.B = B, .T = T, .N = B * T, .gradients = gradients};
+    struct carver count = {0};
+    a.layers = memory_alloc((size_t)m->table.layers, sizeof *a.layers);
+    lay_out(&a, &count, m);
+    free(a.layers);
+    return count.used;
+}
+
 int activations_create(struct activations *a, const struct model *m, int B, int T, bool gradients, struct error *err)
 {
     *a = (struct activations){.B = B, .T = T, .N = B * T, .gradients = gradients};

@@ -50,6 +50,8 @@ struct pass {
 
 /* Room for B windows of T <= context tokens. bytes says how much it takes. */
 int activations_create(struct activations *a, const struct model *m, int B, int T, bool gradients, struct error *err);
+/* The bytes activations_create would take; of the model only cfg and table are looked at. */
+size_t activations_measure(const struct model *m, int B, int T, bool gradients);
 void activations_destroy(struct activations *a, const struct model *m); /* fine on a zeroed one */
 
 /* Forward, loss and (with grads) backward over a->tokens and a->targets. Enqueues only; no host synchronisation. The

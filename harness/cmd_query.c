@@ -85,7 +85,8 @@ static int query(sqlite3 *db, const char *sql, enum table_format format, struct 
     else if (!is_blank(db, rest))
         status = error_set(err, STATUS_BAD_INPUT, "SQL: want one statement, got more");
     else if (!sqlite3_stmt_readonly(statement) || sqlite3_column_count(statement) == 0)
-        status = error_set(err, STATUS_BAD_INPUT, "SQL: want a statement that only reads; 'taper query' changes nothing");
+        status =
+            error_set(err, STATUS_BAD_INPUT, "SQL: want a statement that only reads; 'taper query' changes nothing");
     else
         status = table_print(stdout, format, statement, NULL, err);
     sqlite3_finalize(statement);
@@ -98,8 +99,11 @@ static int query_exec(int argc, char **argv, struct error *err)
     const char *where = NULL, *file = NULL;
     int operands;
     const struct option_spec specs[] = {
-        {"csv", 0, &csv, NULL, NULL, NULL}, {"json", 0, &json, NULL, NULL, NULL},
-        {"home", 0, NULL, &where, NULL, NULL}, {"file", 'f', NULL, &file, NULL, NULL}, {0},
+        {"csv", 0, &csv, NULL, NULL, NULL},
+        {"json", 0, &json, NULL, NULL, NULL},
+        {"home", 0, NULL, &where, NULL, NULL},
+        {"file", 'f', NULL, &file, NULL, NULL},
+        {0},
     };
     int status = options_parse(&cmd_query, specs, argc, argv, &operands, err);
     if (status)
@@ -118,7 +122,7 @@ static int query_exec(int argc, char **argv, struct error *err)
     if (!status)
         status = home_init(&home, where, false, err);
     if (!status) {
-        status = store_open(&s, &home, STORE_READ, err);
+        status = store_open(&s, &home, STORE_QUERY, err);
         home_fini(&home);
     }
     if (!status) {

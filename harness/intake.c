@@ -41,8 +41,10 @@ void intake_destroy(struct intake *in)
 
 static int read_mark(struct intake *in, const char *run, struct mark *m, struct error *err)
 {
-    sqlite3_stmt *row = store_prepare(in->s, "SELECT j.offset, j.inode, j.device, j.lines, j.bad, j.step FROM run r "
-                                             "LEFT JOIN journal j ON j.run = r.id WHERE r.id = ?1", err);
+    sqlite3_stmt *row = store_prepare(in->s,
+                                      "SELECT j.offset, j.inode, j.device, j.lines, j.bad, j.step FROM run r "
+                                      "LEFT JOIN journal j ON j.run = r.id WHERE r.id = ?1",
+                                      err);
     if (!row)
         return STATUS_FAILED;
     store_bind_text(row, 1, run);
@@ -59,8 +61,10 @@ static int read_mark(struct intake *in, const char *run, struct mark *m, struct 
 
 static int write_mark(struct intake *in, const char *run, const struct mark *m, struct error *err)
 {
-    sqlite3_stmt *upsert = store_prepare(in->s, "INSERT OR REPLACE INTO journal (run, offset, inode, device, lines, bad, "
-                                                "step, seen) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", err);
+    sqlite3_stmt *upsert = store_prepare(in->s,
+                                         "INSERT OR REPLACE INTO journal (run, offset, inode, device, lines, bad, "
+                                         "step, seen) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                                         err);
     if (!upsert)
         return STATUS_FAILED;
     store_bind_text(upsert, 1, run);
@@ -203,9 +207,11 @@ static const char *why_restart(int fd, const struct stat *st, const struct mark 
 /* A journal that cannot be read must not hold up the others. */
 static int note_unreadable(struct intake *in, const char *run, const char *why, struct error *err)
 {
-    sqlite3_stmt *insert = store_prepare(
-        in->s, "INSERT INTO event (time, run, kind, text) SELECT ?1, ?2, 'journal', ?3 WHERE NOT EXISTS "
-               "(SELECT 1 FROM event WHERE run = ?2 AND kind = 'journal' AND text = ?3)", err);
+    sqlite3_stmt *insert =
+        store_prepare(in->s,
+                      "INSERT INTO event (time, run, kind, text) SELECT ?1, ?2, 'journal', ?3 WHERE NOT EXISTS "
+                      "(SELECT 1 FROM event WHERE run = ?2 AND kind = 'journal' AND text = ?3)",
+                      err);
     if (!insert)
         return STATUS_FAILED;
     store_bind_int(insert, 1, store_now());
@@ -214,8 +220,8 @@ static int note_unreadable(struct intake *in, const char *run, const char *why, 
     return store_step(in->s, insert, "record an event", err);
 }
 
-static int take_open(struct intake *in, const char *run, int fd, const struct stat *st, struct mark *m,
-                     int64_t *budget, struct intake_result *out, struct error *err)
+static int take_open(struct intake *in, const char *run, int fd, const struct stat *st, struct mark *m, int64_t *budget,
+                     struct intake_result *out, struct error *err)
 {
     const char *why = why_restart(fd, st, m);
     struct mark before = *m;
@@ -267,7 +273,7 @@ static int take_journal(struct intake *in, const char *run, int64_t *budget, str
 int intake_pass(struct intake *in, const char *const *runs, int count, int64_t budget, struct intake_result *out,
                 struct error *err)
 {
-    struct intake_result scratch;
+    struct intake_result scratch = {0};
     int64_t left = budget > 0 ? budget : INT64_MAX;
     out = out ? out : &scratch;
     *out = (struct intake_result){0};

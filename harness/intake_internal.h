@@ -52,9 +52,9 @@ void intake_scan_disable(bool disable);
 /* What a line did. */
 struct intake_line {
     int64_t rows;
-    int64_t step;    /* of a step line; -1: none */
-    bool finished;   /* a "run" line */
-    char why[160];   /* of a bad line */
+    int64_t step;  /* of a step line; -1: none */
+    bool finished; /* a "run" line */
+    char why[160]; /* of a bad line */
 };
 
 /* Store one line (without its newline) of a run's journal, inside a transaction. STATUS_OK; STATUS_BAD_INPUT when the

@@ -16,34 +16,42 @@ static const struct column step_columns[] = {
     {"scale_max", VALUE_REAL}, {"scale_target", VALUE_REAL}, {"logit_rms", VALUE_REAL}, {"logit_max", VALUE_REAL},
     {"logit_std", VALUE_REAL}, {"margin", VALUE_REAL}, {"p_correct", VALUE_REAL}, {"entropy", VALUE_REAL},
     {"radial", VALUE_REAL}, {"radial_rms", VALUE_REAL}, {"tangential_rms", VALUE_REAL}, {"radial_share", VALUE_REAL},
-    {"aux_radial", VALUE_REAL}, {"ms", VALUE_REAL}, {"attempt", VALUE_NEEDED}, {"step_ms", VALUE_TIMES}, {NULL, 0},
+    {"aux_radial", VALUE_REAL}, {"ms", VALUE_REAL}, {"attempt", VALUE_NEEDED}, {"step_ms", VALUE_TIMES},
+    {"leading", VALUE_REAL}, {"bounded", VALUE_REAL}, {NULL, 0},
 };
 static const char step_sql[] =
     "INSERT OR REPLACE INTO step (run, step, tokens, ce, aux, lr, gate, grad_norm, scale_mean, scale_std, scale_max, "
     "scale_target, logit_rms, logit_max, logit_std, margin, p_correct, entropy, radial, radial_rms, tangential_rms, "
-    "radial_share, aux_radial, ms, attempt, step_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, "
-    "?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26)";
+    "radial_share, aux_radial, ms, attempt, step_ms, leading, bounded) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, "
+    "?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)";
 
 /* ?2 is the step. */
 static const struct column site_columns[] = {
-    {"site", VALUE_TEXT}, {"c", VALUE_REAL}, {"scale_mean", VALUE_REAL}, {"agreement", VALUE_REAL},
-    {"gamma_norm", VALUE_REAL}, {"gamma_tilde_norm", VALUE_REAL}, {NULL, 0},
+    {"site", VALUE_TEXT},
+    {"c", VALUE_REAL},
+    {"scale_mean", VALUE_REAL},
+    {"agreement", VALUE_REAL},
+    {"gamma_norm", VALUE_REAL},
+    {"gamma_tilde_norm", VALUE_REAL},
+    {NULL, 0},
 };
 static const char site_sql[] =
     "INSERT OR REPLACE INTO site_step (run, step, site, c, scale_mean, agreement, gamma_norm, gamma_tilde_norm) "
     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 
 static const struct column eval_columns[] = {
-    {"step", VALUE_NEEDED}, {"split", VALUE_TEXT}, {"loss", VALUE_REAL}, {"tokens", VALUE_COUNT},
-    {"attempt", VALUE_NEEDED}, {NULL, 0},
+    {"step", VALUE_NEEDED},  {"split", VALUE_TEXT},     {"loss", VALUE_REAL},
+    {"tokens", VALUE_COUNT}, {"attempt", VALUE_NEEDED}, {NULL, 0},
 };
 static const char eval_sql[] = "INSERT OR REPLACE INTO eval (run, step, split, loss, tokens, attempt) "
                                "VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 
 static const struct column bench_columns[] = {
-    {"kind", VALUE_TEXT}, {"variant", VALUE_TEXT}, {"batch", VALUE_NEEDED}, {"context", VALUE_NEEDED},
-    {"tokens_per_s", VALUE_REAL}, {"ms", VALUE_REAL}, {"repeats", VALUE_COUNT}, {"device", VALUE_MAYBE},
-    {"attempt", VALUE_NEEDED}, {NULL, 0},
+    {"kind", VALUE_TEXT},         {"variant", VALUE_TEXT},
+    {"batch", VALUE_NEEDED},      {"context", VALUE_NEEDED},
+    {"tokens_per_s", VALUE_REAL}, {"ms", VALUE_REAL},
+    {"repeats", VALUE_COUNT},     {"device", VALUE_MAYBE},
+    {"attempt", VALUE_NEEDED},    {NULL, 0},
 };
 static const char bench_sql[] =
     "INSERT OR REPLACE INTO bench (run, kind, variant, batch, context, tokens_per_s, ms, repeats, device, attempt) "
@@ -54,14 +62,15 @@ static const struct column event_columns[] = {
     {"step", VALUE_COUNT}, {"attempt", VALUE_NEEDED}, {"kind", VALUE_TEXT}, {"text", VALUE_MAYBE}, {NULL, 0},
 };
 static const char event_sql[] =
-    "INSERT INTO event (run, time, journal, step, attempt, kind, text) VALUES (?1, ?2, ?3, ?4, ?5, ?6, coalesce(?7, '')) "
+    "INSERT INTO event (run, time, journal, step, attempt, kind, text) VALUES (?1, ?2, ?3, ?4, ?5, ?6, coalesce(?7, "
+    "'')) "
     "ON CONFLICT (run, journal) WHERE journal IS NOT NULL DO UPDATE SET step = excluded.step, "
     "attempt = excluded.attempt, kind = excluded.kind, text = excluded.text";
 
 /* Only a finished attempt's loss counts; any other may only fill what is unknown. */
 static const struct column run_columns[] = {
-    {"attempt", VALUE_NEEDED}, {"state", VALUE_TEXT}, {"val_loss", VALUE_REAL}, {"params", VALUE_COUNT},
-    {"device", VALUE_MAYBE}, {"text", VALUE_MAYBE}, {"fold_error", VALUE_REAL}, {NULL, 0},
+    {"attempt", VALUE_NEEDED}, {"state", VALUE_TEXT}, {"val_loss", VALUE_REAL},   {"params", VALUE_COUNT},
+    {"device", VALUE_MAYBE},   {"text", VALUE_MAYBE}, {"fold_error", VALUE_REAL}, {NULL, 0},
 };
 static const char run_sql[] =
     "UPDATE run SET val_loss = CASE WHEN ?3 = 'done' THEN coalesce(?4, val_loss) WHEN ?3 = 'failed' "
@@ -86,8 +95,8 @@ static bool bind_number(sqlite3_stmt *statement, int at, const json_t *value)
     if (!value || json_is_null(value))
         return sqlite3_bind_null(statement, at) == SQLITE_OK;
     return journal_number_read(value, &x) &&
-           sqlite3_bind_text(statement, at, json_string_value(value), (int)json_string_length(value),
-                             SQLITE_STATIC) == SQLITE_OK;
+           sqlite3_bind_text(statement, at, json_string_value(value), (int)json_string_length(value), SQLITE_STATIC) ==
+               SQLITE_OK;
 }
 
 static bool bind_count(sqlite3_stmt *statement, int at, const json_t *value, bool needed)
@@ -105,8 +114,8 @@ static bool bind_string(sqlite3_stmt *statement, int at, const json_t *value, bo
         return sqlite3_bind_null(statement, at) == SQLITE_OK;
     if (!json_is_string(value) || (needed && json_string_length(value) == 0))
         return false;
-    return sqlite3_bind_text(statement, at, json_string_value(value), (int)json_string_length(value),
-                             SQLITE_STATIC) == SQLITE_OK;
+    return sqlite3_bind_text(statement, at, json_string_value(value), (int)json_string_length(value), SQLITE_STATIC) ==
+           SQLITE_OK;
 }
 
 static bool bind_times(sqlite3_stmt *statement, int at, const json_t *value)
@@ -146,11 +155,13 @@ static bool bind_column(sqlite3_stmt *statement, int at, const struct column *co
 static bool bind_object(sqlite3_stmt *statement, int at, const struct column *columns, const json_t *object,
                         struct intake_line *line)
 {
-    static const char *const wants[] = {"a number", "a whole number", "a whole number", "text", "text", "a list of numbers"};
+    static const char *const wants[] = {"a number", "a whole number", "a whole number",
+                                        "text",     "text",           "a list of numbers"};
     for (const struct column *c = columns; c->name; c++) {
         const json_t *value = json_object_get(object, c->name);
         if (!bind_column(statement, at++, c, value)) {
-            snprintf(line->why, sizeof line->why, "%s: want %s%s", c->name, wants[c->type], value ? "" : ", it is missing");
+            snprintf(line->why, sizeof line->why, "%s: want %s%s", c->name, wants[c->type],
+                     value ? "" : ", it is missing");
             return false;
         }
     }
@@ -183,7 +194,8 @@ static bool check_sites(struct store *s, const json_t *sites, struct intake_line
     size_t i;
     const json_t *site;
     sqlite3_stmt *statement = store_prepare(s, site_sql, err);
-    json_array_foreach(sites, i, site) if (!statement || !bind_object(statement, 3, site_columns, site, line)) return false;
+    json_array_foreach(sites, i,
+                       site) if (!statement || !bind_object(statement, 3, site_columns, site, line)) return false;
     return true;
 }
 
@@ -333,10 +345,12 @@ int intake_store_bad(struct store *s, const char *run, const char *text, size_t 
                      struct error *err)
 {
     char start[124], full[400];
-    sqlite3_stmt *statement = store_prepare(
-        s, "INSERT INTO event (run, time, journal, kind, text) VALUES (?1, ?2, ?3, 'bad-line', ?4) "
-           "ON CONFLICT (run, journal) WHERE journal IS NOT NULL DO UPDATE SET step = NULL, attempt = NULL, "
-           "kind = excluded.kind, text = excluded.text", err);
+    sqlite3_stmt *statement =
+        store_prepare(s,
+                      "INSERT INTO event (run, time, journal, kind, text) VALUES (?1, ?2, ?3, 'bad-line', ?4) "
+                      "ON CONFLICT (run, journal) WHERE journal IS NOT NULL DO UPDATE SET step = NULL, attempt = NULL, "
+                      "kind = excluded.kind, text = excluded.text",
+                      err);
     if (!statement)
         return STATUS_FAILED;
     excerpt(start, sizeof start, text, size);

@@ -162,8 +162,8 @@ static bool scan_value(struct cursor *c, enum value_type type, struct scan_value
         v->real = (double)v->integer;
         v->kind = SCAN_REAL;
     }
-    return type == VALUE_REAL || ((type == VALUE_COUNT || type == VALUE_NEEDED) && v->kind == SCAN_INTEGER &&
-                                  v->integer >= 0);
+    return type == VALUE_REAL ||
+           ((type == VALUE_COUNT || type == VALUE_NEEDED) && v->kind == SCAN_INTEGER && v->integer >= 0);
 }
 
 /* The column of a name, tried first at `guess`: fields mostly come in the order of the table. */

@@ -73,8 +73,10 @@ void spec_read_run(struct spec_parse *p, const yaml_node_t *node)
         } else if (strcmp(e->key, "timeout") == 0) {
             const char *text = yaml_scalar(&p->reader, e->value, "timeout");
             if (text && strcmp(text, "none") != 0 && spec_duration(text, &limits->timeout_us))
-                yaml_fault_at(&p->reader, e->value, "timeout: want a length of time such as 12h, 30m, 90s or 1h30m, or "
-                              "none, got '%s'", text);
+                yaml_fault_at(&p->reader, e->value,
+                              "timeout: want a length of time such as 12h, 30m, 90s or 1h30m, or "
+                              "none, got '%s'",
+                              text);
         } else {
             yaml_unknown_key(&p->reader, e, "run", words);
         }
@@ -225,8 +227,10 @@ int spec_after_from_json(struct spec_after *after, const json_t *object, const c
         struct spec_bench *b = &after->bench[k];
         if (kind && (!numbers_from_json(json_object_get(kind, "batch"), b->batch, &b->batches) ||
                      !numbers_from_json(json_object_get(kind, "context"), b->context, &b->contexts)))
-            return error_set(err, STATUS_BAD_INPUT, "%s: bench.%s: want lists of 1 to %d whole numbers, batch and "
-                             "context", where, bench_names[k], SPEC_BENCH_MOST);
+            return error_set(err, STATUS_BAD_INPUT,
+                             "%s: bench.%s: want lists of 1 to %d whole numbers, batch and "
+                             "context",
+                             where, bench_names[k], SPEC_BENCH_MOST);
     }
     return STATUS_OK;
 }
@@ -267,7 +271,7 @@ static void read_sections(struct spec_parse *p, const struct yaml_map *map)
     static const struct {
         const char *name;
         void (*read)(struct spec_parse *p, const yaml_node_t *node);
-    } sections[] = {{"sweep", read_name}, {"base", spec_read_base}, {"variants", spec_read_variants},
+    } sections[] = {{"sweep", read_name},     {"base", spec_read_base},       {"variants", spec_read_variants},
                     {"grid", spec_read_grid}, {"exclude", spec_read_exclude}, {"after", spec_read_after},
                     {"run", spec_read_run}};
     static const char *const words[] = {"sweep", "about", "base", "variants", "grid", "exclude", "after", "run", NULL};
@@ -303,8 +307,8 @@ static void parse_fini(struct spec_parse *p)
     yaml_reader_fini(&p->reader);
 }
 
-int spec_parse(struct spec *spec, const char *text, size_t size, const char *path, const char *directory,
-               FILE *report, struct error *err)
+int spec_parse(struct spec *spec, const char *text, size_t size, const char *path, const char *directory, FILE *report,
+               struct error *err)
 {
     *spec = (struct spec){.limits = {.slots = 1, .retries = 2}};
     struct spec_parse p = {.spec = spec, .directory = directory};

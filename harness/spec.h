@@ -81,7 +81,7 @@ struct spec {
     int axis_count, variant_count;
     struct spec_after after;
     struct spec_limits limits;
-    int64_t *points;           /* run i: grid point * variant_count + variant, excluded ones left out */
+    int64_t *points; /* run i: grid point * variant_count + variant, excluded ones left out */
     int64_t run_count;
 };
 
@@ -90,8 +90,8 @@ struct spec {
 int spec_load(struct spec *spec, const char *path, FILE *report, struct error *err);
 
 /* The same from memory; `path` names the text in faults, relative paths are taken from `directory`. */
-int spec_parse(struct spec *spec, const char *text, size_t size, const char *path, const char *directory,
-               FILE *report, struct error *err);
+int spec_parse(struct spec *spec, const char *text, size_t size, const char *path, const char *directory, FILE *report,
+               struct error *err);
 
 void spec_fini(struct spec *spec); /* fine on a zeroed one */
 

@@ -100,9 +100,9 @@ static void complain(struct spec_parse *p, struct complaints *c, const char *tex
     if (c->count == TEXTS_KEPT)
         return;
     const struct spec_variant *v = &p->spec->variants[variant];
-    c->list[c->count++] = (struct complaint){memory_string(text), describe(p, point, variant),
-                                             p->variants_given ? v->line : p->grid_line,
-                                             p->variants_given ? v->column : p->grid_column, 1};
+    c->list[c->count++] =
+        (struct complaint){memory_string(text), describe(p, point, variant), p->variants_given ? v->line : p->grid_line,
+                           p->variants_given ? v->column : p->grid_column, 1};
 }
 
 /* One complaint a line of the error. */
@@ -117,7 +117,8 @@ static void complain_lines(struct spec_parse *p, struct complaints *c, char *lin
 }
 
 /* A benchmark cannot read further than the model sees. */
-static void check_after(struct spec_parse *p, struct complaints *c, const struct config *cfg, int64_t point, int variant)
+static void check_after(struct spec_parse *p, struct complaints *c, const struct config *cfg, int64_t point,
+                        int variant)
 {
     for (int k = 0; k < BENCH_KINDS; k++) {
         const struct spec_bench *bench = &p->spec->after.bench[k];
@@ -157,7 +158,8 @@ static void tell(struct spec_parse *p, struct complaints *c)
         char more[64] = "";
         if (it->runs > 1)
             snprintf(more, sizeof more, " (and %lld more run%s)", (long long)it->runs - 1, it->runs == 2 ? "" : "s");
-        yaml_fault_place(&p->reader, it->line, it->column, "%s%s%s%s", it->where, *it->where ? ": " : "", it->text, more);
+        yaml_fault_place(&p->reader, it->line, it->column, "%s%s%s%s", it->where, *it->where ? ": " : "", it->text,
+                         more);
         free(it->text);
         free(it->where);
     }
@@ -175,8 +177,8 @@ void spec_expand(struct spec_parse *p)
     for (int a = 0; a < spec->axis_count; a++) {
         points *= spec->axes[a].count; /* both are at most SPEC_RUNS_MOST: no overflow */
         if (points * spec->variant_count > SPEC_RUNS_MOST) {
-            yaml_fault_place(&p->reader, p->grid_line, p->grid_column, "the grid and the variants make more than %d runs",
-                             SPEC_RUNS_MOST);
+            yaml_fault_place(&p->reader, p->grid_line, p->grid_column,
+                             "the grid and the variants make more than %d runs", SPEC_RUNS_MOST);
             return;
         }
     }

@@ -10,7 +10,7 @@
 
 bool spec_same_value(const struct config_key *key, const struct config *a, const struct config *b)
 {
-    const char *x = (const char *)a + key->offset, *y = (const char *)b + key->offset;
+    const void *x = (const char *)a + key->offset, *y = (const char *)b + key->offset;
     switch (key->type) {
     case CONFIG_INT:
         return *(const int64_t *)x == *(const int64_t *)y;
@@ -23,11 +23,11 @@ bool spec_same_value(const struct config_key *key, const struct config *a, const
     case CONFIG_STRING:
         return strcmp(x, y) == 0;
     case CONFIG_LENGTH: {
-        const struct config_length *s = (const void *)x, *t = (const void *)y;
+        const struct config_length *s = x, *t = y;
         return s->value == t->value && s->fraction == t->fraction;
     }
     case CONFIG_TARGET: {
-        const struct config_target *s = (const void *)x, *t = (const void *)y;
+        const struct config_target *s = x, *t = y;
         return s->word == t->word && (s->word || s->value == t->value);
     }
     }
@@ -53,8 +53,8 @@ char *spec_read_value(struct spec_parse *p, struct config *scratch, const struct
     const char *text = yaml_scalar(&p->reader, node, key->name);
     if (!text)
         return NULL;
-    char *value = is_data_word(key, text) || text[0] == '/' || !*text ? memory_string(text)
-                                                                       : file_join(p->directory, text);
+    char *value =
+        is_data_word(key, text) || text[0] == '/' || !*text ? memory_string(text) : file_join(p->directory, text);
     if (yaml_set(&p->reader, scratch, key, value, node))
         return value;
     free(value);
@@ -174,8 +174,10 @@ static void fill_range(struct spec_parse *p, struct spec_axis *axis, const yaml_
         return;
     }
     if (!(step > 0) || b < a || (whole && (step != floor(step) || fabs(b) > 9007199254740992.0))) {
-        yaml_fault_at(&p->reader, list, "%s: want a range [low, high] or [low, high, step] with low <= high and %s "
-                      "step above 0", key->name, whole ? "a whole" : "a");
+        yaml_fault_at(&p->reader, list,
+                      "%s: want a range [low, high] or [low, high, step] with low <= high and %s "
+                      "step above 0",
+                      key->name, whole ? "a whole" : "a");
         return;
     }
     /* Half a step's rounding must not lose the last value of 0.1, 0.2 ... 0.5. */
@@ -282,8 +284,10 @@ void spec_read_grid(struct spec_parse *p, const yaml_node_t *node)
         else if (value->type == YAML_MAPPING_NODE)
             read_range(p, &axis, &map.entries[i]);
         else
-            yaml_fault_at(&p->reader, value, "%s: want a list of values or {range: [low, high]}; one value goes under "
-                          "base", axis.key->name);
+            yaml_fault_at(&p->reader, value,
+                          "%s: want a list of values or {range: [low, high]}; one value goes under "
+                          "base",
+                          axis.key->name);
         spec->axes[spec->axis_count++] = axis;
     }
     free(map.entries);
@@ -306,8 +310,10 @@ static int find_variant(struct spec_parse *p, const yaml_node_t *node)
 static void read_exclusion(struct spec_parse *p, const yaml_node_t *node)
 {
     struct yaml_map map;
-    struct spec_exclusion x = {.line = (int)node->start_mark.line + 1, .column = (int)node->start_mark.column + 1,
-                               .values = p->spec->base, .variant = -1};
+    struct spec_exclusion x = {.line = (int)node->start_mark.line + 1,
+                               .column = (int)node->start_mark.column + 1,
+                               .values = p->spec->base,
+                               .variant = -1};
     yaml_flatten(&p->reader, node, "exclude: want a mapping of keys to values", 3, &map);
     if (node->type == YAML_MAPPING_NODE && map.count == 0)
         yaml_fault_at(&p->reader, node, "exclude: an empty mapping would leave out every run");

@@ -416,7 +416,7 @@ void yaml_unknown_key(struct yaml_reader *r, const struct yaml_entry *entry, con
             best = unlikeness(entry->key, words[i]);
             near = words[i];
         }
-    if (!near && config_key_find(entry->key))
+    if (config_key_find(entry->key))
         yaml_fault_at(r, entry->key_node, "unknown key '%s' in %s (keys of a run go under base, variants or grid)",
                       entry->key, section);
     else

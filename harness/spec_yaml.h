@@ -19,14 +19,14 @@ struct yaml_fault {
 };
 
 struct yaml_reader {
-    const char *path;           /* names the file in faults; not owned */
+    const char *path; /* names the file in faults; not owned */
     yaml_document_t document;
     bool loaded;
     struct yaml_fault *faults;
-    int fault_count;            /* kept */
-    int faults_left_out;        /* past the most that are kept */
-    long visited;               /* nodes, against SPEC_NODES_MOST */
-    bool exhausted;             /* the limit was reached and reported */
+    int fault_count;     /* kept */
+    int faults_left_out; /* past the most that are kept */
+    long visited;        /* nodes, against SPEC_NODES_MOST */
+    bool exhausted;      /* the limit was reached and reported */
 };
 
 /* One key of a flattened mapping; nodes belong to the document. */

@@ -55,6 +55,12 @@ int store_fail(struct store *s, struct error *err, const char *doing)
         return error_set(err, STATUS_FAILED, "%s: %s: another process is writing (%s)", s->path, doing, why);
     if (s->trouble == STORE_FULL)
         return error_set(err, STATUS_FAILED, "%s: %s: no space left (%s)", s->path, doing, why);
+    if ((code & 0xff) == SQLITE_CANTOPEN && s->mode != STORE_WRITE)
+        return error_set(
+            err, STATUS_FAILED,
+            "%s: %s: the home cannot be written, and the last changes are still in its -wal file; copy the "
+            "home somewhere it can be",
+            s->path, doing);
     int status = (code & 0xff) == SQLITE_NOTADB || (code & 0xff) == SQLITE_CORRUPT ? STATUS_BAD_INPUT : STATUS_FAILED;
     if ((code & 0xff) == SQLITE_IOERR)
         return error_set(err, status, "%s: %s: %s (%s)", s->path, doing, why, strerror(number));
@@ -272,9 +278,9 @@ static bool must_be_immutable(const struct home *home)
 static int open_connection(struct store *s, const struct home *home, struct error *err)
 {
     int flags = s->mode == STORE_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY, code;
-    if (s->mode == STORE_READ && access(home->database, F_OK) != 0)
+    if (s->mode != STORE_WRITE && access(home->database, F_OK) != 0)
         return error_errno(err, STATUS_BAD_INPUT, errno, "%s: no database", home->database);
-    if (s->mode == STORE_READ && must_be_immutable(home)) {
+    if (s->mode != STORE_WRITE && must_be_immutable(home)) {
         char *uri = uri_of(home->database);
         code = sqlite3_open_v2(uri, &s->db, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
         free(uri);
@@ -285,11 +291,13 @@ static int open_connection(struct store *s, const struct home *home, struct erro
         return s->db ? store_fail(s, err, "open") : error_set(err, STATUS_FAILED, "%s: out of memory", home->database);
     sqlite3_extended_result_codes(s->db, 1);
     store_set_patience(s, PATIENCE_MS);
-    if (s->mode == STORE_READ)
+    if (s->mode != STORE_WRITE)
         return store_exec(s, "PRAGMA query_only = ON; PRAGMA cache_size = -16384", "open", err);
-    int status = store_exec(s, "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
-                               "PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 2000; PRAGMA cache_size = -65536;"
-                               "PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = " LOG_LIMIT, "open", err);
+    int status = store_exec(s,
+                            "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+                            "PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 2000; PRAGMA cache_size = -65536;"
+                            "PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = " LOG_LIMIT,
+                            "open", err);
     return status ? status : store_migrate(s, err);
 }
 
@@ -300,7 +308,8 @@ static int refresh_schema(const struct home *home, int version, struct error *er
     int status = store_open(&writer, home, STORE_WRITE, err);
     store_close(writer);
     if (status) {
-        error_wrap(err, "%s: its schema is version %d, this program reads version %d, and it cannot be brought up to date",
+        error_wrap(err,
+                   "%s: its schema is version %d, this program reads version %d, and it cannot be brought up to date",
                    home->database, version, store_version_known());
         return status;
     }
@@ -330,15 +339,20 @@ int store_open(struct store **out, const struct home *home, enum store_mode mode
         return status;
     status = store_version(*out, &version, err);
     if (!status && version > store_version_known())
-        status = error_set(err, STATUS_BAD_INPUT, "%s: its schema is version %d, this program knows up to %d; use the "
-                           "taper that wrote it, or a newer one", home->database, version, store_version_known());
+        status = error_set(err, STATUS_BAD_INPUT,
+                           "%s: its schema is version %d, this program knows up to %d; use the "
+                           "taper that wrote it, or a newer one",
+                           home->database, version, store_version_known());
     if (!status && version == store_version_known())
         return STATUS_OK;
     store_close(*out);
     *out = NULL;
-    if (!status)
-        status = refresh_schema(home, version, err);
-    return status ? status : open_once(out, home, mode, err);
+    if (status)
+        return status;
+    status = refresh_schema(home, version, err);
+    if (status && !(mode == STORE_QUERY && version > 0))
+        return status;
+    return open_once(out, home, mode, err);
 }
 
 void store_close(struct store *s)

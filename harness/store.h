@@ -26,7 +26,9 @@
 struct store;
 
 enum store_mode {
-    STORE_READ,  /* never waits for the writer; a read-only home is fine */
+    STORE_READ,  /* never waits for the writer; a read-only home is fine. An older schema is brought up to date first,
+                    and refused where that cannot be: somebody is writing, or may not write */
+    STORE_QUERY, /* the same, but an older schema is then read as it is: for SQL that people bring */
     STORE_WRITE, /* takes the lock; makes the database, or migrates it to this program's schema */
 };
 
@@ -67,16 +69,16 @@ struct store_run {
     char sweep[SPEC_NAME], variant[SPEC_NAME]; /* of the sweep that submitted it first */
     int64_t seed;
     enum run_state state;
-    int device;                           /* enum device_kind: which pool of slots it needs */
-    int64_t priority, position;           /* higher priority first, then lower position */
+    int device;                 /* enum device_kind: which pool of slots it needs */
+    int64_t priority, position; /* higher priority first, then lower position */
     int64_t slots, retries, timeout_us;
-    int attempts;                         /* made so far; the number of the last one */
-    int failures;                         /* failed attempts that count against retries */
-    int64_t created, started, ended;      /* UTC us; 0: not yet */
-    int64_t not_before;                   /* queued: a retry's delay */
-    int64_t cancel;                       /* when a cancel was asked for while it was live; 0: not */
-    int64_t steps, step;                  /* of the training, and the last one in the journal */
-    bool fail_fast;                       /* one of its sweeps is fail-fast */
+    int attempts;                    /* made so far; the number of the last one */
+    int failures;                    /* failed attempts that count against retries */
+    int64_t created, started, ended; /* UTC us; 0: not yet */
+    int64_t not_before;              /* queued: a retry's delay */
+    int64_t cancel;                  /* when a cancel was asked for while it was live; 0: not */
+    int64_t steps, step;             /* of the training, and the last one in the journal */
+    bool fail_fast;                  /* one of its sweeps is fail-fast */
 };
 
 /* The attempt as stored. Texts are owned: store_attempt_fini. */
@@ -84,13 +86,13 @@ struct store_attempt {
     char run[CONFIG_ID];
     int attempt;
     int64_t started, ended;
-    char *executor;            /* "local", "slurm" */
+    char *executor;             /* "local", "slurm" */
     char *host, *device, *slot; /* device: "cpu", a GPU's opaque id */
-    char *handle;              /* what the executor needs to find it again; opaque here */
-    int64_t pid, pid_started;  /* 0: none. pid_started: field 22 of /proc/PID/stat */
+    char *handle;               /* what the executor needs to find it again; opaque here */
+    int64_t pid, pid_started;   /* 0: none. pid_started: field 22 of /proc/PID/stat */
     char *boot_id;
     char *outcome, *outcome_text; /* the journal's last word (done, failed, stopped); NULL: none */
-    char *cause;               /* how it ended; NULL: it has not */
+    char *cause;                  /* how it ended; NULL: it has not */
 };
 
 void store_attempt_fini(struct store_attempt *a); /* fine on a zeroed one */
@@ -99,9 +101,9 @@ void store_attempt_fini(struct store_attempt *a); /* fine on a zeroed one */
 typedef int store_run_each(void *arg, const struct store_run *run);
 
 struct store_filter {
-    const char *sweep;   /* NULL: any; matches every sweep that holds the run */
-    unsigned states;     /* bits 1 << state; 0: any */
-    int64_t limit;       /* 0: none */
+    const char *sweep; /* NULL: any; matches every sweep that holds the run */
+    unsigned states;   /* bits 1 << state; 0: any */
+    int64_t limit;     /* 0: none */
 };
 
 /* In queue order (priority, position). The callback must not change the store. */
@@ -130,13 +132,13 @@ int store_next_delay(struct store *s, int64_t now, int64_t *when, struct error *
 typedef int store_digests(const struct config *cfg, char *corpus, char *tokenizer, struct error *err);
 
 struct store_submitted {
-    int64_t runs;     /* of the sweep, after doubles */
-    int64_t fresh;    /* new, now queued */
-    int64_t requeued; /* known: cancelled before, or done with more to do after */
+    int64_t runs;              /* of the sweep, after doubles */
+    int64_t fresh;             /* new, now queued */
+    int64_t requeued;          /* known: cancelled before, or done with more to do after */
     int64_t known[RUN_STATES]; /* known, by the state they are in now (requeued ones count as queued) */
-    int64_t doubles;  /* runs of the spec that are the same run under the same variant name */
-    int64_t dropped;  /* runs an earlier version of this sweep held and this one does not ... */
-    int64_t dropped_queued; /* ... of these, queued and wanted by no other sweep: cancelled */
+    int64_t doubles;           /* runs of the spec that are the same run under the same variant name */
+    int64_t dropped;           /* runs an earlier version of this sweep held and this one does not ... */
+    int64_t dropped_queued;    /* ... of these, queued and wanted by no other sweep: cancelled */
 };
 
 /* Make the sweep and its runs. A run that exists is not repeated: the sweep holds it too, under its own variant name.
@@ -182,18 +184,18 @@ int store_attempt_running(struct store *s, const char *run, int attempt, const c
                           int64_t pid_started, const char *boot_id, struct error *err);
 
 struct store_exit {
-    const char *cause;   /* "done", "failed", "signal", "timeout", "lost", "cancelled", "stopped", "start" (could not) */
-    const char *text;    /* a line for people, NULL for none */
-    int code, signal;    /* -1: none */
+    const char *cause; /* "done", "failed", "signal", "timeout", "lost", "cancelled", "stopped", "start" (could not) */
+    const char *text;  /* a line for people, NULL for none */
+    int code, signal;  /* -1: none */
     int64_t cpu_us, peak_bytes; /* -1: unknown */
-    bool counts;         /* against the retries (a lost worker or a stop does not) */
-    int64_t not_before;  /* next == RUN_QUEUED: when it may start again; 0: at once */
+    bool counts;                /* against the retries (a lost worker or a stop does not) */
+    int64_t not_before;         /* next == RUN_QUEUED: when it may start again; 0: at once */
 };
 
 /* starting | running -> next: done, failed, cancelled or queued. Take in the journal first (harness/intake.h).
  * A run whose cancel was asked for becomes cancelled where next says queued. */
-int store_attempt_end(struct store *s, const char *run, int attempt, const struct store_exit *exit,
-                      enum run_state next, struct error *err);
+int store_attempt_end(struct store *s, const char *run, int attempt, const struct store_exit *exit, enum run_state next,
+                      struct error *err);
 
 /* An attempt (0: the last). Texts are the caller's to release. STATUS_BAD_INPUT when there is none. */
 int store_attempt_get(struct store *s, const char *run, int attempt, struct store_attempt *out, struct error *err);

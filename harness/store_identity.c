@@ -27,7 +27,7 @@ struct store_identities {
     struct {
         struct config of;
         char corpus[65], tokenizer[65];
-    } *data;
+    } * data;
     int data_count;
     struct remembered kept[KEPT];
     int count, next;

@@ -13,10 +13,10 @@ const char *run_state_name(enum run_state state)
 }
 
 /* The columns of struct store_run, in the order read_run takes them. */
-#define RUN_COLUMNS                                                                                                   \
-    "r.id, r.sweep, r.variant, r.seed, r.state, r.wants, r.priority, r.position, r.slots, r.retries, r.timeout_us, "  \
-    "r.attempts, r.failures, r.created, r.started, r.ended, r.not_before, r.cancel, r.steps, "                        \
-    "coalesce((SELECT step FROM journal j WHERE j.run = r.id), 0), "                                                  \
+#define RUN_COLUMNS                                                                                                    \
+    "r.id, r.sweep, r.variant, r.seed, r.state, r.wants, r.priority, r.position, r.slots, r.retries, r.timeout_us, "   \
+    "r.attempts, r.failures, r.created, r.started, r.ended, r.not_before, r.cancel, r.steps, "                         \
+    "coalesce((SELECT step FROM journal j WHERE j.run = r.id), 0), "                                                   \
     "EXISTS (SELECT 1 FROM sweep_run m JOIN sweep s ON s.name = m.sweep WHERE m.run = r.id AND s.fail_fast) "
 
 static void copy_text(char *to, size_t room, sqlite3_stmt *row, int column)
@@ -59,15 +59,18 @@ static void read_run(sqlite3_stmt *row, struct store_run *run)
 int store_runs_each(struct store *s, const struct store_filter *filter, store_run_each *each, void *arg,
                     struct error *err)
 {
-    static const char of_any[] = "SELECT " RUN_COLUMNS "FROM run r WHERE (?1 = 0 OR ?1 >> CASE r.state "
+    static const char of_any[] =
+        "SELECT " RUN_COLUMNS "FROM run r WHERE (?1 = 0 OR ?1 >> CASE r.state "
         "WHEN 'queued' THEN 0 WHEN 'starting' THEN 1 WHEN 'running' THEN 2 WHEN 'done' THEN 3 WHEN 'failed' THEN 4 "
         "ELSE 5 END & 1) ORDER BY r.priority DESC, r.position LIMIT ?2";
-    static const char of_sweep[] = "SELECT " RUN_COLUMNS "FROM run r WHERE r.id IN "
+    static const char of_sweep[] =
+        "SELECT " RUN_COLUMNS "FROM run r WHERE r.id IN "
         "(SELECT run FROM sweep_run WHERE sweep = ?3) AND (?1 = 0 OR ?1 >> CASE r.state "
         "WHEN 'queued' THEN 0 WHEN 'starting' THEN 1 WHEN 'running' THEN 2 WHEN 'done' THEN 3 WHEN 'failed' THEN 4 "
         "ELSE 5 END & 1) ORDER BY r.priority DESC, r.position LIMIT ?2";
     /* What a scheduler asks again and again: the few live runs, by the index on the state. */
-    static const char live[] = "SELECT " RUN_COLUMNS "FROM run r WHERE r.state IN ('starting', 'running') "
+    static const char live[] =
+        "SELECT " RUN_COLUMNS "FROM run r WHERE r.state IN ('starting', 'running') "
         "AND (?1 >> (r.state = 'running') + 1 & 1) ORDER BY r.priority DESC, r.position LIMIT ?2";
     unsigned live_bits = 1u << RUN_STARTING | 1u << RUN_RUNNING;
     const char *sql = of_any;
@@ -102,8 +105,10 @@ int store_run_find(struct store *s, const char *id, struct store_run *run, struc
     size_t length = strlen(id);
     if (length == 0 || length >= CONFIG_ID || id[strspn(id, "0123456789abcdef")])
         return error_set(err, STATUS_BAD_INPUT, "no run '%s': want the first hex digits of a run's id", id);
-    sqlite3_stmt *rows = store_prepare(s, "SELECT " RUN_COLUMNS "FROM run r WHERE r.id >= ?1 AND r.id < ?1 || 'g' "
-                                          "LIMIT 2", err);
+    sqlite3_stmt *rows = store_prepare(s,
+                                       "SELECT " RUN_COLUMNS "FROM run r WHERE r.id >= ?1 AND r.id < ?1 || 'g' "
+                                       "LIMIT 2",
+                                       err);
     if (!rows)
         return STATUS_FAILED;
     store_bind_text(rows, 1, id);
@@ -169,12 +174,14 @@ int store_run_after(struct store *s, const char *id, struct spec_after *after, s
 int store_next_queued(struct store *s, int device, int64_t slots, int64_t now, struct store_run *run, bool *found,
                       struct error *err)
 {
-    sqlite3_stmt *row = store_prepare(
-        s, "SELECT " RUN_COLUMNS "FROM run r WHERE r.state = 'queued' AND r.wants = ?1 AND r.slots <= ?2 "
-           "AND (r.not_before <= ?3 OR r.not_before > ?3 + " DELAY_MOST_US ") "
-           "AND EXISTS (SELECT 1 FROM sweep_run m JOIN sweep s ON s.name = m.sweep "
-           "WHERE m.run = r.id AND m.wanted AND NOT s.paused) "
-           "ORDER BY r.priority DESC, r.position LIMIT 1", err);
+    sqlite3_stmt *row =
+        store_prepare(s,
+                      "SELECT " RUN_COLUMNS "FROM run r WHERE r.state = 'queued' AND r.wants = ?1 AND r.slots <= ?2 "
+                      "AND (r.not_before <= ?3 OR r.not_before > ?3 + " DELAY_MOST_US ") "
+                      "AND EXISTS (SELECT 1 FROM sweep_run m JOIN sweep s ON s.name = m.sweep "
+                      "WHERE m.run = r.id AND m.wanted AND NOT s.paused) "
+                      "ORDER BY r.priority DESC, r.position LIMIT 1",
+                      err);
     if (!row)
         return STATUS_FAILED;
     store_bind_text(row, 1, device == DEVICE_CUDA ? "cuda" : "cpu");
@@ -192,8 +199,10 @@ int store_next_queued(struct store *s, int device, int64_t slots, int64_t now, s
 
 int store_next_delay(struct store *s, int64_t now, int64_t *when, struct error *err)
 {
-    sqlite3_stmt *row = store_prepare(s, "SELECT coalesce(min(not_before), 0) FROM run WHERE state = 'queued' "
-                                         "AND not_before > ?1 AND not_before <= ?1 + " DELAY_MOST_US, err);
+    sqlite3_stmt *row = store_prepare(s,
+                                      "SELECT coalesce(min(not_before), 0) FROM run WHERE state = 'queued' "
+                                      "AND not_before > ?1 AND not_before <= ?1 + " DELAY_MOST_US,
+                                      err);
     if (!row)
         return STATUS_FAILED;
     store_bind_int(row, 1, now);
@@ -219,8 +228,10 @@ int store_sweep_find(struct store *s, const char *name, struct error *err)
     if (code != SQLITE_DONE)
         return store_fail(s, err, "find a sweep");
     /* The nearest: one that starts the same, else any that was submitted last. */
-    row = store_prepare(s, "SELECT name FROM sweep ORDER BY substr(name, 1, 3) = substr(?1, 1, 3) DESC, updated DESC "
-                           "LIMIT 1", err);
+    row = store_prepare(s,
+                        "SELECT name FROM sweep ORDER BY substr(name, 1, 3) = substr(?1, 1, 3) DESC, updated DESC "
+                        "LIMIT 1",
+                        err);
     if (!row)
         return STATUS_FAILED;
     store_bind_text(row, 1, name);
@@ -246,9 +257,11 @@ int store_attempt_get(struct store *s, const char *run, int attempt, struct stor
 {
     *out = (struct store_attempt){0};
     sqlite3_stmt *row = store_prepare(
-        s, "SELECT attempt, started, ended, executor, host, device, slot, handle, pid, pid_started, boot_id, outcome, "
-           "outcome_text, cause FROM attempt WHERE run = ?1 AND attempt = iif(?2 = 0, (SELECT max(attempt) FROM "
-           "attempt WHERE run = ?1), ?2)", err);
+        s,
+        "SELECT attempt, started, ended, executor, host, device, slot, handle, pid, pid_started, boot_id, outcome, "
+        "outcome_text, cause FROM attempt WHERE run = ?1 AND attempt = iif(?2 = 0, (SELECT max(attempt) FROM "
+        "attempt WHERE run = ?1), ?2)",
+        err);
     if (!row)
         return STATUS_FAILED;
     store_bind_text(row, 1, run);

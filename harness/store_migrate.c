@@ -9,6 +9,7 @@
 /* steps[i] takes version i + 1 to i + 2. A released step is never changed; results/schema.sql is what all of them
  * lead to. The views are not part of it: they are made again whenever their text changes. */
 static const struct store_migration steps[] = {
+    {"ALTER TABLE step ADD COLUMN leading ANY; ALTER TABLE step ADD COLUMN bounded ANY"},
     {NULL},
 };
 
@@ -75,8 +76,10 @@ int store_migrate_with(struct store *s, const struct store_migration *list, int 
     if (status)
         return status;
     if (from > version)
-        return error_set(err, STATUS_BAD_INPUT, "%s: its schema is version %d, this program knows up to %d; use the "
-                         "taper that wrote it, or a newer one", s->path, from, version);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: its schema is version %d, this program knows up to %d; use the "
+                         "taper that wrote it, or a newer one",
+                         s->path, from, version);
     if (from == version)
         return STATUS_OK;
     status = store_begin(s, true, err);
@@ -117,8 +120,10 @@ static int views_are_current(struct store *s, const char *digest, bool *current,
 static int drop_views(struct store *s, struct error *err)
 {
     for (;;) {
-        sqlite3_stmt *statement = store_prepare(s, "SELECT 'DROP VIEW \"' || replace(name, '\"', '\"\"') || '\"' "
-                                                   "FROM sqlite_schema WHERE type = 'view' LIMIT 1", err);
+        sqlite3_stmt *statement = store_prepare(s,
+                                                "SELECT 'DROP VIEW \"' || replace(name, '\"', '\"\"') || '\"' "
+                                                "FROM sqlite_schema WHERE type = 'view' LIMIT 1",
+                                                err);
         if (!statement)
             return STATUS_FAILED;
         int code = sqlite3_step(statement);

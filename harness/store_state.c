@@ -53,8 +53,10 @@ static int insert_attempt(struct store *s, const char *run, int attempt, int64_t
                           struct error *err)
 {
     sqlite3_stmt *insert = store_prepare(
-        s, "INSERT INTO attempt (run, attempt, started, executor, host, device, slot, version, revision, libraries) "
-           "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)", err);
+        s,
+        "INSERT INTO attempt (run, attempt, started, executor, host, device, slot, version, revision, libraries) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        err);
     if (!insert)
         return STATUS_FAILED;
     store_bind_text(insert, 1, run);
@@ -74,8 +76,10 @@ static int set_starting(struct store *s, const char *run, int64_t now, const str
                         struct error *err)
 {
     sqlite3_stmt *update = store_prepare(
-        s, "UPDATE run SET state = 'starting', attempts = attempts + 1, started = ?2, ended = NULL, host = ?3, "
-           "device = ?4, version = ?5, not_before = 0, cancel = 0 WHERE id = ?1", err);
+        s,
+        "UPDATE run SET state = 'starting', attempts = attempts + 1, started = ?2, ended = NULL, host = ?3, "
+        "device = ?4, version = ?5, not_before = 0, cancel = 0 WHERE id = ?1",
+        err);
     if (!update)
         return STATUS_FAILED;
     store_bind_text(update, 1, run);
@@ -131,9 +135,11 @@ int store_attempt_running(struct store *s, const char *run, int attempt, const c
     if (status)
         return status;
     status = check_live(s, run, attempt, &state, err);
-    sqlite3_stmt *update = status ? NULL : store_prepare(
-        s, "UPDATE attempt SET handle = ?3, pid = ?4, pid_started = ?5, boot_id = ?6 WHERE run = ?1 AND attempt = ?2",
-        err);
+    sqlite3_stmt *update = status ? NULL
+                                  : store_prepare(s,
+                                                  "UPDATE attempt SET handle = ?3, pid = ?4, pid_started = ?5, boot_id "
+                                                  "= ?6 WHERE run = ?1 AND attempt = ?2",
+                                                  err);
     if (!update)
         return finish(s, STATUS_FAILED, err);
     store_bind_text(update, 1, run);
@@ -154,9 +160,11 @@ int store_attempt_running(struct store *s, const char *run, int attempt, const c
 static int end_attempt(struct store *s, const char *run, int attempt, int64_t now, const struct store_exit *x,
                        struct error *err)
 {
-    sqlite3_stmt *update = store_prepare(
-        s, "UPDATE attempt SET ended = ?3, cause = ?4, text = ?5, code = ?6, signal = ?7, cpu_us = ?8, "
-           "peak_bytes = ?9 WHERE run = ?1 AND attempt = ?2", err);
+    sqlite3_stmt *update =
+        store_prepare(s,
+                      "UPDATE attempt SET ended = ?3, cause = ?4, text = ?5, code = ?6, signal = ?7, cpu_us = ?8, "
+                      "peak_bytes = ?9 WHERE run = ?1 AND attempt = ?2",
+                      err);
     if (!update)
         return STATUS_FAILED;
     store_bind_text(update, 1, run);
@@ -174,9 +182,11 @@ static int end_attempt(struct store *s, const char *run, int attempt, int64_t no
 static int set_ended(struct store *s, const char *run, int64_t now, const struct store_exit *x, enum run_state next,
                      struct error *err)
 {
-    sqlite3_stmt *update = store_prepare(
-        s, "UPDATE run SET state = ?2, ended = ?3, failures = failures + ?4, not_before = ?5, cancel = 0 "
-           "WHERE id = ?1", err);
+    sqlite3_stmt *update =
+        store_prepare(s,
+                      "UPDATE run SET state = ?2, ended = ?3, failures = failures + ?4, not_before = ?5, cancel = 0 "
+                      "WHERE id = ?1",
+                      err);
     if (!update)
         return STATUS_FAILED;
     store_bind_text(update, 1, run);
@@ -203,8 +213,8 @@ static int heed_cancel(struct store *s, const char *run, enum run_state *next, s
     return status;
 }
 
-int store_attempt_end(struct store *s, const char *run, int attempt, const struct store_exit *exit,
-                      enum run_state next, struct error *err)
+int store_attempt_end(struct store *s, const char *run, int attempt, const struct store_exit *exit, enum run_state next,
+                      struct error *err)
 {
     if (next == RUN_STARTING || next == RUN_RUNNING || (int)next < 0 || next >= RUN_STATES)
         return store_refuse(s, err, "run %s: an attempt cannot end as %s", run, run_state_name(next));
@@ -251,12 +261,16 @@ int store_sweep_pause(struct store *s, const char *name, bool paused, struct err
 /* The runs a request is about, in a temporary table: those of a sweep, or one. */
 static int choose_runs(struct store *s, const char *sweep, const char *run, struct error *err)
 {
-    int status = store_exec(s, "CREATE TEMP TABLE IF NOT EXISTS chosen (id TEXT PRIMARY KEY) WITHOUT ROWID;"
-                               "DELETE FROM chosen", "choose runs", err);
+    int status = store_exec(s,
+                            "CREATE TEMP TABLE IF NOT EXISTS chosen (id TEXT PRIMARY KEY) WITHOUT ROWID;"
+                            "DELETE FROM chosen",
+                            "choose runs", err);
     if (status)
         return status;
-    sqlite3_stmt *insert = store_prepare(s, "INSERT INTO chosen SELECT DISTINCT run FROM sweep_run WHERE sweep = ?1 "
-                                            "UNION SELECT id FROM run WHERE id = ?2", err);
+    sqlite3_stmt *insert = store_prepare(s,
+                                         "INSERT INTO chosen SELECT DISTINCT run FROM sweep_run WHERE sweep = ?1 "
+                                         "UNION SELECT id FROM run WHERE id = ?2",
+                                         err);
     if (!insert)
         return STATUS_FAILED;
     store_bind_text(insert, 1, sweep);
@@ -291,25 +305,35 @@ static int cancel_chosen(struct store *s, const char *sweep, const char *reason,
                          struct error *err)
 {
     int64_t now = store_now(), before = 0, left = 0;
-    int status = chosen_step(s, "UPDATE sweep_run SET wanted = 0 WHERE run IN (SELECT id FROM chosen) "
-                                "AND (?1 IS NULL OR sweep = ?1)", sweep, NULL, 0, NULL, err);
+    int status = chosen_step(s,
+                             "UPDATE sweep_run SET wanted = 0 WHERE run IN (SELECT id FROM chosen) "
+                             "AND (?1 IS NULL OR sweep = ?1)",
+                             sweep, NULL, 0, NULL, err);
     if (!status) /* over already: nothing to cancel */
-        status = chosen_step(s, "DELETE FROM chosen WHERE id IN (SELECT id FROM run WHERE state IN "
-                                "('done', 'failed', 'cancelled'))", NULL, NULL, 0, &before, err);
+        status = chosen_step(s,
+                             "DELETE FROM chosen WHERE id IN (SELECT id FROM run WHERE state IN "
+                             "('done', 'failed', 'cancelled'))",
+                             NULL, NULL, 0, &before, err);
     if (!status) /* another sweep wants it */
         status = chosen_step(s, "DELETE FROM chosen WHERE id IN (SELECT run FROM sweep_run WHERE wanted)", NULL, NULL,
                              0, &out->kept, err);
     if (!status)
-        status = chosen_step(s, "INSERT INTO event (time, sweep, run, attempt, kind, text) SELECT ?3, ?1, r.id, "
-                                "nullif(r.attempts, 0), iif(r.state = 'queued', 'cancelled', 'cancel'), ?2 FROM chosen c "
-                                "JOIN run r ON r.id = c.id WHERE r.state = 'queued' OR r.cancel = 0 "
-                                "ORDER BY r.position", sweep, reason ? reason : "", now, NULL, err);
+        status = chosen_step(s,
+                             "INSERT INTO event (time, sweep, run, attempt, kind, text) SELECT ?3, ?1, r.id, "
+                             "nullif(r.attempts, 0), iif(r.state = 'queued', 'cancelled', 'cancel'), ?2 FROM chosen c "
+                             "JOIN run r ON r.id = c.id WHERE r.state = 'queued' OR r.cancel = 0 "
+                             "ORDER BY r.position",
+                             sweep, reason ? reason : "", now, NULL, err);
     if (!status)
-        status = chosen_step(s, "UPDATE run SET cancel = ?3 WHERE state IN ('starting', 'running') AND cancel = 0 "
-                                "AND id IN (SELECT id FROM chosen)", NULL, NULL, now, &left, err);
+        status = chosen_step(s,
+                             "UPDATE run SET cancel = ?3 WHERE state IN ('starting', 'running') AND cancel = 0 "
+                             "AND id IN (SELECT id FROM chosen)",
+                             NULL, NULL, now, &left, err);
     if (!status)
-        status = chosen_step(s, "UPDATE run SET state = 'cancelled', ended = ?3, not_before = 0 WHERE state = 'queued' "
-                                "AND id IN (SELECT id FROM chosen)", NULL, NULL, now, &out->queued, err);
+        status = chosen_step(s,
+                             "UPDATE run SET state = 'cancelled', ended = ?3, not_before = 0 WHERE state = 'queued' "
+                             "AND id IN (SELECT id FROM chosen)",
+                             NULL, NULL, now, &out->queued, err);
     out->live = left;
     return status;
 }
@@ -342,16 +366,24 @@ int store_retry(struct store *s, const char *sweep, const char *run, struct stor
     int64_t now = store_now();
     status = choose_runs(s, sweep, run, err);
     if (!status)
-        status = chosen_step(s, "DELETE FROM chosen WHERE id NOT IN (SELECT id FROM run WHERE state IN "
-                                "('failed', 'cancelled'))", NULL, NULL, 0, NULL, err);
+        status = chosen_step(s,
+                             "DELETE FROM chosen WHERE id NOT IN (SELECT id FROM run WHERE state IN "
+                             "('failed', 'cancelled'))",
+                             NULL, NULL, 0, NULL, err);
     if (!status)
-        status = chosen_step(s, "UPDATE sweep_run SET wanted = 1 WHERE run IN (SELECT id FROM chosen) "
-                                "AND (?1 IS NULL OR sweep = ?1)", sweep, NULL, 0, NULL, err);
+        status = chosen_step(s,
+                             "UPDATE sweep_run SET wanted = 1 WHERE run IN (SELECT id FROM chosen) "
+                             "AND (?1 IS NULL OR sweep = ?1)",
+                             sweep, NULL, 0, NULL, err);
     if (!status)
-        status = chosen_step(s, "INSERT INTO event (time, sweep, run, kind, text) SELECT ?3, ?1, c.id, 'queued', ?2 "
-                                "FROM chosen c", sweep, "retry", now, NULL, err);
+        status = chosen_step(s,
+                             "INSERT INTO event (time, sweep, run, kind, text) SELECT ?3, ?1, c.id, 'queued', ?2 "
+                             "FROM chosen c",
+                             sweep, "retry", now, NULL, err);
     if (!status)
-        status = chosen_step(s, "UPDATE run SET state = 'queued', ended = NULL, failures = 0, not_before = 0, cancel = 0 "
-                                "WHERE id IN (SELECT id FROM chosen)", NULL, NULL, 0, &out->queued, err);
+        status = chosen_step(s,
+                             "UPDATE run SET state = 'queued', ended = NULL, failures = 0, not_before = 0, cancel = 0 "
+                             "WHERE id IN (SELECT id FROM chosen)",
+                             NULL, NULL, 0, &out->queued, err);
     return finish(s, status, err);
 }

@@ -17,11 +17,13 @@ struct submission {
 static int upsert_sweep(struct submission *sub, struct error *err)
 {
     const struct spec *spec = sub->spec;
-    sqlite3_stmt *insert = store_prepare(
-        sub->s, "INSERT INTO sweep (name, about, spec, path, created, updated, fail_fast) "
-                "VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6) ON CONFLICT (name) DO UPDATE SET about = excluded.about, "
-                "spec = excluded.spec, path = excluded.path, updated = excluded.updated, "
-                "fail_fast = excluded.fail_fast", err);
+    sqlite3_stmt *insert =
+        store_prepare(sub->s,
+                      "INSERT INTO sweep (name, about, spec, path, created, updated, fail_fast) "
+                      "VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6) ON CONFLICT (name) DO UPDATE SET about = excluded.about, "
+                      "spec = excluded.spec, path = excluded.path, updated = excluded.updated, "
+                      "fail_fast = excluded.fail_fast",
+                      err);
     if (!insert)
         return STATUS_FAILED;
     store_bind_text(insert, 1, spec->name);
@@ -36,8 +38,10 @@ static int upsert_sweep(struct submission *sub, struct error *err)
 /* What the sweep held before goes aside, to be compared with what it holds now. */
 static int set_aside(struct submission *sub, struct error *err)
 {
-    int status = store_exec(sub->s, "CREATE TEMP TABLE IF NOT EXISTS held (id TEXT PRIMARY KEY) WITHOUT ROWID;"
-                                    "DELETE FROM held", "submit", err);
+    int status = store_exec(sub->s,
+                            "CREATE TEMP TABLE IF NOT EXISTS held (id TEXT PRIMARY KEY) WITHOUT ROWID;"
+                            "DELETE FROM held",
+                            "submit", err);
     static const char *const sql[] = {"INSERT INTO held SELECT DISTINCT run FROM sweep_run WHERE sweep = ?1",
                                       "DELETE FROM sweep_run WHERE sweep = ?1"};
     for (size_t i = 0; !status && i < sizeof sql / sizeof sql[0]; i++) {
@@ -64,10 +68,12 @@ static int insert_run(struct submission *sub, const char *id, const char *varian
                       const char *json, struct error *err)
 {
     const struct spec_limits *limits = &sub->spec->limits;
-    sqlite3_stmt *insert = store_prepare(
-        sub->s, "INSERT INTO run (id, sweep, variant, seed, state, created, wants, priority, position, slots, "
-                "retries, timeout_us, steps, after, config) "
-                "VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)", err);
+    sqlite3_stmt *insert =
+        store_prepare(sub->s,
+                      "INSERT INTO run (id, sweep, variant, seed, state, created, wants, priority, position, slots, "
+                      "retries, timeout_us, steps, after, config) "
+                      "VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+                      err);
     if (!insert)
         return STATUS_FAILED;
     store_bind_text(insert, 1, id);
@@ -123,10 +129,12 @@ static int join_run(struct submission *sub, const char *id, enum run_state state
     json_t *object = spec_after_to_json(&merged);
     char *text = json_dumps(object, JSON_COMPACT);
     json_decref(object);
-    sqlite3_stmt *update = store_prepare(
-        sub->s, "UPDATE run SET priority = max(priority, ?2), after = ?3, state = iif(?4, 'queued', state), "
-                "ended = iif(?4, NULL, ended), failures = iif(?4, 0, failures) WHERE id = ?1 "
-                "AND (?4 OR priority < ?2 OR after <> ?3)", err);
+    sqlite3_stmt *update =
+        store_prepare(sub->s,
+                      "UPDATE run SET priority = max(priority, ?2), after = ?3, state = iif(?4, 'queued', state), "
+                      "ended = iif(?4, NULL, ended), failures = iif(?4, 0, failures) WHERE id = ?1 "
+                      "AND (?4 OR priority < ?2 OR after <> ?3)",
+                      err);
     if (update) {
         store_bind_text(update, 1, id);
         store_bind_int(update, 2, sub->spec->limits.priority);
@@ -167,8 +175,11 @@ static int add_member(struct submission *sub, const char *id, const char *varian
                       struct error *err)
 {
     sqlite3_stmt *row = store_prepare(sub->s, "SELECT 1 FROM sweep_run WHERE sweep = ?1 AND run = ?2 LIMIT 1", err);
-    sqlite3_stmt *insert = row ? store_prepare(sub->s, "INSERT OR IGNORE INTO sweep_run (sweep, run, variant, position) "
-                                                       "VALUES (?1, ?2, ?3, ?4)", err) : NULL;
+    sqlite3_stmt *insert = row ? store_prepare(sub->s,
+                                               "INSERT OR IGNORE INTO sweep_run (sweep, run, variant, position) "
+                                               "VALUES (?1, ?2, ?3, ?4)",
+                                               err)
+                               : NULL;
     if (!insert)
         return STATUS_FAILED;
     sqlite3_bind_text(row, 1, sub->spec->name, -1, SQLITE_STATIC);
@@ -237,7 +248,8 @@ static int drop_step(struct submission *sub, const char *sql, int64_t *changed, 
 static int drop_runs(struct submission *sub, struct error *err)
 {
     int64_t kept;
-    int status = drop_step(sub, "DELETE FROM held WHERE id IN (SELECT run FROM sweep_run WHERE sweep = ?1)", &kept, err);
+    int status =
+        drop_step(sub, "DELETE FROM held WHERE id IN (SELECT run FROM sweep_run WHERE sweep = ?1)", &kept, err);
     sqlite3_stmt *row = status ? NULL : store_prepare(sub->s, "SELECT count(*) FROM held", err);
     if (!row)
         return STATUS_FAILED;
@@ -246,14 +258,20 @@ static int drop_runs(struct submission *sub, struct error *err)
     sqlite3_reset(row);
     if (sub->out->dropped == 0)
         return STATUS_OK;
-    status = drop_step(sub, "DELETE FROM held WHERE id IN (SELECT run FROM sweep_run WHERE wanted) OR id IN "
-                            "(SELECT id FROM run WHERE state <> 'queued')", NULL, err);
+    status = drop_step(sub,
+                       "DELETE FROM held WHERE id IN (SELECT run FROM sweep_run WHERE wanted) OR id IN "
+                       "(SELECT id FROM run WHERE state <> 'queued')",
+                       NULL, err);
     if (!status)
-        status = drop_step(sub, "INSERT INTO event (time, sweep, run, kind, text) SELECT ?2, ?1, id, 'cancelled', "
-                                "'no longer in its sweep' FROM held", NULL, err);
+        status = drop_step(sub,
+                           "INSERT INTO event (time, sweep, run, kind, text) SELECT ?2, ?1, id, 'cancelled', "
+                           "'no longer in its sweep' FROM held",
+                           NULL, err);
     if (!status)
-        status = drop_step(sub, "UPDATE run SET state = 'cancelled', ended = ?2, not_before = 0 WHERE id IN "
-                                "(SELECT id FROM held)", &sub->out->dropped_queued, err);
+        status = drop_step(sub,
+                           "UPDATE run SET state = 'cancelled', ended = ?2, not_before = 0 WHERE id IN "
+                           "(SELECT id FROM held)",
+                           &sub->out->dropped_queued, err);
     return status;
 }
 

@@ -22,13 +22,13 @@ struct cell {
 struct table {
     FILE *out;
     enum table_format format;
-    int count, at;       /* columns; the cell that comes next */
+    int count, at; /* columns; the cell that comes next */
     char **columns;
     int *widths;
-    bool *numeric;       /* columns that hold numbers only are aligned to the right */
-    struct cell *held;   /* text: rows not printed yet */
+    bool *numeric;     /* columns that hold numbers only are aligned to the right */
+    struct cell *held; /* text: rows not printed yet */
     int64_t held_rows, rows;
-    bool streaming;      /* text: the widths are fixed, the head is printed */
+    bool streaming; /* text: the widths are fixed, the head is printed */
 };
 
 char *table_format_real(char *to, double value)
@@ -187,7 +187,7 @@ static void csv_cell(struct table *t, const char *text)
     if (text)
         csv_field(t, text);
     if (t->at + 1 == t->count)
-        fputs("\r\n", t->out);
+        putc('\n', t->out);
 }
 
 /* A string as JSON; bytes that are no UTF-8 become U+FFFD. */
@@ -306,7 +306,7 @@ struct table *table_begin(FILE *out, enum table_format format, const char *const
         csv_field(t, t->columns[c]);
     }
     if (format == TABLE_CSV)
-        fputs("\r\n", out);
+        putc('\n', out);
     return t;
 }
 

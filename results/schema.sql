@@ -121,6 +121,8 @@ CREATE TABLE step (
     ms ANY,                          -- the step's time
     attempt INTEGER NOT NULL,
     step_ms TEXT,                    -- JSON: the time of every step since the row before; NULL: only this one
+    leading ANY,                     -- share of the tokens whose correct class leads, and of these the share that obeys
+    bounded ANY,                     -- proposition 2's bound
     PRIMARY KEY (run, step)
 ) STRICT, WITHOUT ROWID;
 

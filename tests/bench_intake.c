@@ -41,9 +41,10 @@ static double seconds(clockid_t clock)
 
 static json_t *step_object(int step, int sites)
 {
-    static const char *const names[] = {"ce", "aux", "lr", "gate", "grad_norm", "scale_mean", "scale_std", "scale_max",
-        "scale_target", "logit_rms", "logit_max", "logit_std", "margin", "p_correct", "entropy", "radial",
-        "radial_rms", "tangential_rms", "radial_share", "aux_radial", "ms"};
+    static const char *const names[] = {
+        "ce",        "aux",          "lr",         "gate",           "grad_norm",    "scale_mean", "scale_std",
+        "scale_max", "scale_target", "logit_rms",  "logit_max",      "logit_std",    "margin",     "p_correct",
+        "entropy",   "radial",       "radial_rms", "tangential_rms", "radial_share", "aux_radial", "ms"};
     json_t *o = json_object(), *list = json_array();
     json_object_set_new(o, "step", json_integer(step));
     json_object_set_new(o, "tokens", json_integer(step * 2048));

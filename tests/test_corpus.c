@@ -121,7 +121,7 @@ static void test_sink_stops_it(void **state)
 static void test_bytes_are_pinned(void **state)
 {
     (void)state;
-    static const char *const want[] = {NULL, "PINNED"};
+    static const char *const want[] = {NULL, "7282ce2cd86a237d403772e9ca6e075fc18f25b5cddd32548f5b74162a86c234"};
     assert_true(CORPUS_VERSION < (int)(sizeof want / sizeof want[0]));
     struct text text = generate(1, 1000000, 2);
     unsigned char hash[32];
@@ -304,7 +304,8 @@ static void test_expansion(void **state)
     struct corpus_grammar *g = corpus_grammar_create(tables, &err);
     assert_non_null(g);
     for (uint32_t i = 0; i < 200; i++) {
-        char out[512], one[8], two[8], again[8], many[8], one_again[8], three[8], a[4], b[4], age[8], age_again[8], size[8];
+        char out[512], one[8], two[8], again[8], many[8], one_again[8], three[8];
+        char a[4], b[4], age[8], age_again[8], size[8];
         double ways;
         const struct rng_stream stream = {7, RNG_CORPUS, i};
         size_t length = corpus_grammar_expand(g, &stream, i % 3, out, &ways);

@@ -1,10 +1,13 @@
 #include "core/cpu/gemm.h"
 
-#include <cblas.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "core/parallel.h"
+
+#include <cblas.h> /* last: complex.h takes the name I */
 
 /* Exported by OpenBLAS builds that choose their kernels at run time; absent elsewhere, hence weak. */
 extern void openblas_read_env(void) __attribute__((weak));
@@ -53,6 +56,19 @@ void gemm_setup(void)
 const char *gemm_kernels(void)
 {
     return openblas_get_corename();
+}
+
+bool gemm_packs(const struct kernels *kernels, int m, int n, int k)
+{
+    return kernels->panel >= 16 && m >= 96 && (n <= 128 || k <= 128);
+}
+
+void gemm_pack_share(const struct kernels *kernels, float *to, const float *b, size_t bk, size_t bn, int k, int n,
+                     int thread, int threads)
+{
+    size_t begin, end;
+    parallel_share((size_t)n, (size_t)kernels->panel, thread, threads, &begin, &end);
+    kernels->pack(to + begin * (size_t)k, b + begin * bn, bk, bn, k, (int)(end - begin));
 }
 
 void gemm_nt(int m, int n, int k, const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc)

@@ -1,6 +1,12 @@
-/* Single-threaded matrix products, row-major: the one place that knows the BLAS. Safe to call from several threads. */
+/* Single-threaded matrix products, row-major: the one place that knows the BLAS, and when not to use it. Safe to call
+ * from several threads. */
 #ifndef TAPER_CORE_CPU_GEMM_H
 #define TAPER_CORE_CPU_GEMM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/cpu/kernels.h"
 
 /* Once in a process, before the first product (later calls do nothing): keep the BLAS from starting threads of its own,
  * and give it kernels for this processor where it did not know it. */
@@ -8,6 +14,13 @@ void gemm_setup(void);
 
 /* The name of the processor type whose kernels the BLAS uses. */
 const char *gemm_kernels(void);
+
+/* Whether the products of kernels.h beat the BLAS for m rows against a k x n matrix: they do where k or n is small. */
+bool gemm_packs(const struct kernels *kernels, int m, int n, int k);
+
+/* Thread `thread`'s share of packing b: whole panels. */
+void gemm_pack_share(const struct kernels *kernels, float *to, const float *b, size_t bk, size_t bn, int k, int n,
+                     int thread, int threads);
 
 /* c [m,n] = a [m,k] b [n,k]^T + beta c. A leading dimension is the distance between rows, in floats. */
 void gemm_nt(int m, int n, int k, const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);

@@ -21,6 +21,18 @@ struct row_stats {
 struct kernels {
     const char *name; /* "avx512", "avx2", "base" */
 
+    /* Products c [m,n] = (or, with `add`, +=) a b, where element (i,p) of a is a[i*ai + p*ak] and element (p,j) of b is
+     * b[p*bk + j*bn], so either may be a transpose. b is first packed into panels of `panel` columns: packed_size
+     * floats in all; panel j/panel starts at float j*k. */
+    int panel;
+    size_t (*packed_size)(int k, int n);
+    void (*pack)(float *to, const float *b, size_t bk, size_t bn, int k, int n);
+    void (*multiply)(int m, int n, int k, const float *a, size_t ai, size_t ak, const float *packed, bool add, float *c,
+                     size_t ldc);
+    /* The same with the first k of the packed_k rows that were packed. */
+    void (*multiply_part)(int m, int n, int k, int packed_k, const float *a, size_t ai, size_t ak, const float *packed,
+                          bool add, float *c, size_t ldc);
+
     /* exp: within 2 ulp; below -86.6 it is 0, above 88.72 infinite. y may be x. */
     void (*exp)(float *y, const float *x, size_t count);
     /* out = act(pre) for ACT_GELU (within 4 ulp) and ACT_GELU_TANH (8 ulp above -6, absolute 1e-9 below). */
@@ -35,6 +47,8 @@ struct kernels {
     void (*add_scaled)(float *y, float a, const float *x, size_t count);
     /* y *= a. */
     void (*scale)(float *y, float a, size_t count);
+    /* to[r * to_stride + i] = from[r * from_stride + i]. */
+    void (*copy_rows)(float *to, size_t to_stride, const float *from, size_t from_stride, int rows, int count);
     float (*dot)(const float *x, const float *y, size_t count);
 
     /* Rows begin..end-1 of the op; sums [3] gathers calibration and scale_sum. */

@@ -7,7 +7,10 @@
 #if defined(__x86_64__)
 #define KERNELS kernels_avx512
 #define KERNELS_NAME "avx512"
-#ifdef __clang__
+#define VECTOR 16
+#define MICRO_ROWS 12
+#ifdef __clang__ /* leaves the loops that look for a maximum as they are, and would say so */
+#pragma clang diagnostic ignored "-Wpass-failed"
 #pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx2,fma"))), apply_to = function)
 #include "core/cpu/kernels.inc"
 #pragma clang attribute pop

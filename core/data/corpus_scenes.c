@@ -55,7 +55,8 @@ const char *const corpus_scenes[] = {
     "One {sky} [morning|day|afternoon],", "One [day|morning|afternoon],", "On a {sky} [morning|day|afternoon],",
     "One {sky} {day4},", "Early one [|{day4}|{sky}] morning,", "It was a {sky} [day|morning], and",
     "On a {sky} {day4},",
-    "On {day4},", "One {sky} {day4}, when the {flower*.many} were in bloom,", "One {sky} day, when the {job*} was out,",
+    "On {day4},", "One {sky} {day4}, when the {flower*.many} were in bloom,",
+    "One {sky} day, when the {job*} was out,",
     "On a {sky} {day4}, just after {number*} o'clock,",
     "One {sky} day, the week after the {flower*} [feast|market|fair],",
 
@@ -85,7 +86,7 @@ const char *const corpus_scenes[] = {
     "{N} [wanted|was about] to cry.", "{N} turned pale.", "{N} swallowed hard.",
     "{N} [sighed|sobbed|hung {his} head|sniffed].", "{His} lip began to shake.", "A tear rolled down {his} cheek.",
     "{N} felt as {sad*} as a [wet cat|lost sheep|broken toy|{beast*} without a home|{animal*} in the rain].",
-    "{N} was {sad*} and {sad2}.", "{N} thought of the {beast*} in the old story, who was {sad*}, too.",
+    "{N} was {sad} and {sad2}.", "{N} thought of the {beast*} in the old story, who was {sad*}, too.",
     "{N} did not know what to do.", "{N} had [never|seldom] been so {sad}.",
 
     /* After "said NAME". */
@@ -162,7 +163,7 @@ const char *const corpus_scenes[] = {
     "sings|all the {fruit*.many} taste sweet].",
     "The {job*} [came past|rode by|hurried by] with a {color*} [basket|cart|bag] full of {fruit*.many}.",
     "A {beast*} and a {animal*} were sharing [a {fruit*}|a {treat*}|a {color*} umbrella] {outdoors*}.",
-    "[High|Low|Far] above, a {color*} [bird|kite|balloon] went [north|south|east|west], slowly, like a "
+    "[High|Far] above, a {color*} [bird|kite|balloon] went [north|south|east|west], slowly, like a "
     "[boat|dream|thought].",
     "Somebody had painted a {color*} {beast*} on the wall of the {job*.place}.",
     "A {look*} sign said that there were {number*} {fruit*.many} for a coin at the {job*.place}.",

@@ -28,7 +28,8 @@ const char *const corpus_words[] = {
     "bear", "fox", "raccoon", "otter", "badger", "beaver", "panda", "mole", "koala", "monkey", "deer", "goat",
 
     "@toy name use used",
-    "ball|bounce it|bounced it", "kite|fly it|flew it", "truck|push it|pushed it", "doll|dance with it|danced with it",
+    "ball|bounce it|bounced it", "kite|fly it|flew it", "truck|push it|pushed it",
+    "doll|dance with it|danced with it",
     "drum|tap it|tapped it", "boat|float it|floated it", "top|spin it|spun it", "robot|wind it up|wound it up",
     "train|roll it|rolled it", "puppet|make it talk|made it talk", "whistle|blow it|blew it",
     "marble|roll it|rolled it", "teddy bear|hug it|hugged it", "hat|wear it|wore it", "scarf|wear it|wore it",
@@ -120,7 +121,8 @@ const char *const corpus_words[] = {
     "@treat name first second",
     "cake|flour|eggs", "loaf of bread|flour|yeast", "apple pie|apples|butter", "carrot cake|carrots|sugar",
     "berry tart|berries|cream", "honey cake|honey|flour", "cheese pie|cheese|milk", "nut loaf|nuts|butter",
-    "plum cake|plums|milk", "lemon cake|lemons|sugar", "poppy seed roll|milk|poppy seeds", "pumpkin pie|pumpkin|cream",
+    "plum cake|plums|milk", "lemon cake|lemons|sugar", "poppy seed roll|milk|poppy seeds",
+    "pumpkin pie|pumpkin|cream",
 
     "@job name place",
     "baker|bakery", "farmer|barn", "fisherman|harbor", "teacher|school", "doctor|clinic", "gardener|greenhouse",

@@ -81,7 +81,8 @@ static void backward_head(const struct attention_backward *a, double *scores, do
     for (int t = 0; t < T; t++) {
         const float *q = a->qkv + part_at(0, b, t, h, T, H, D);
         const float *dout = a->dout + ((size_t)b * T + t) * H * D + (size_t)h * D;
-        double lse = score_row(a->qkv, scores, b, t, h, T, H, D), mean = 0;
+        double lse = a->lse[((size_t)b * H + h) * T + t], mean = 0;
+        score_row(a->qkv, scores, b, t, h, T, H, D);
         for (int u = 0; u <= t; u++) {
             scores[u] = exp(scores[u] - lse);
             mean += scores[u] * dot(dout, a->qkv + part_at(2, b, u, h, T, H, D), D);

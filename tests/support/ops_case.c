@@ -88,10 +88,12 @@ static void fill_all(const struct op_case *c, void **host)
         if (host[k])
             fill(c, k, host[k]);
     }
-    if (c->prepare)
-        c->prepare(c, host);
-    if (c->poison >= 0)
-        ((float *)host[c->poison])[c->poison_at] = c->poison_value;
+    for (int pass = 0; pass < 2; pass++) { /* before, for what is made of it, and again if that wrote over it */
+        if (c->poison >= 0)
+            ((float *)host[c->poison])[c->poison_at] = c->poison_value;
+        if (c->prepare && pass == 0)
+            c->prepare(c, host);
+    }
 }
 
 /* Upload guard, data, guard; returns the address of the data. */

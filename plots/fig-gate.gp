@@ -1,0 +1,63 @@
+# c * mean(s) of every site, a panel a variant: 1 means that the two branches of the taper agree there.
+# Depth runs from dark to light; attention norms solid, MLP norms dashed, the final norm thick and orange.
+eval(frame)
+left = 58; right = 46; top = 62; bottom = 54 + 11 * caption_lines; between_x = 24; between_y = 30
+across = columns > 1 ? 2 : 1
+down = (columns + across - 1) / across
+cell_w = (width - left - right - between_x * (across - 1)) / across
+cell_h = (height - top - bottom - between_y * (down - 1)) / down
+gate_series = 0
+blocks = 0
+is_block(s) = substr(series_name[s], 1, 7) eq "blocks."
+after(s) = substr(series_name[s], 8, strlen(series_name[s]))    # "3.attn_norm"
+block(s) = int(substr(after(s), 1, strstrt(after(s), ".") - 1))
+is_mlp(s) = strstrt(series_name[s], "mlp") > 0
+do for [s=1:series] {
+    if (series_name[s] eq "gate") { gate_series = s }
+    if (is_block(s) && block(s) >= blocks) { blocks = block(s) + 1 }
+}
+depth(s) = blocks > 1 ? real(block(s)) / (blocks - 1) : 0
+shade(s) = is_block(s) ? sprintf("#%02x%02x%02x", int(10 + 90 * depth(s)), int(40 + 140 * depth(s)), int(90 + 143 * depth(s))) : "#d55e00"
+short(s) = is_block(s) ? sprintf("%s %d", is_mlp(s) ? "mlp" : "attn", block(s)) : "final"
+
+# One scale for all panels; the key from the panel with the most sites.
+top_of_all = 1
+key_from = 1
+do for [c=1:columns] {
+    if (words(drawn(c, 1)) >= words(drawn(key_from, 1))) { key_from = c }
+    if (highest[cell(c, 1)] > top_of_all) { top_of_all = highest[cell(c, 1)] }
+}
+
+set multiplot
+do for [c=1:columns] {
+    i = (c - 1) % across
+    j = (c - 1) / across
+    set lmargin at screen pixel_x(left + i * (cell_w + between_x))
+    set rmargin at screen pixel_x(left + i * (cell_w + between_x) + cell_w)
+    set tmargin at screen pixel_y(top + 14 + j * (cell_h + between_y))
+    set bmargin at screen pixel_y(top + j * (cell_h + between_y) + cell_h)
+    set yrange [0:1.05 * top_of_all]
+    unset label 4
+    if (i == 0) { set label 4 "c · mean s" @y_label; set format y "%g" } else { set format y "" }
+    if (j == down - 1 || c + across > columns) { set xlabel "step" offset 0,0.5 } else { unset xlabel }
+    set format x "%g"
+    if (i == across - 1 || c == columns) {
+        set y2tics ("0" 0, "1" 1) offset -0.6,0 textcolor rgb "#888888"
+        set y2label "gate" offset -2.4,0 textcolor rgb "#888888"
+    } else { unset y2tics; unset y2label }
+    set y2range [0:1.02]
+    set label 3 column_name[c] at graph 0.5, graph 1.0 offset 0,0.6 center font ",10"
+    set arrow 1 from graph 0, first 1 to graph 1, first 1 nohead lc rgb "#888888" lw 0.8 dt (1,2) back
+    if (c == key_from) {
+        set key at screen 0.5, screen pixel_y(26) center top horizontal maxrows 2 samplen 1.8 spacing 1.0 width 0 font ",8"
+    } else { unset key }
+    plot $lines index set_of(c, 2, gate_series) using 1:2 axes x1y2 with filledcurves y2=0 fc rgb "#efefef" notitle, \
+         for [s in drawn(c, 1)] $lines index set_of(c, 1, at(s)) using 1:3:4 with filledcurves \
+             fc rgb shade(at(s)) fs transparent solid 0.08 noborder notitle, \
+         for [s in drawn(c, 1)] $lines index set_of(c, 1, at(s)) using 1:2 with lines lc rgb shade(at(s)) \
+             dt is_mlp(at(s)) + 1 lw (is_block(at(s)) ? 1.2 : 2.2) title short(at(s))
+    print say_axes(c, 1)
+    unset label 1
+    unset label 2
+}
+unset multiplot

@@ -1,0 +1,6 @@
+# The scale of the residual stream before the final norm, and its target (dotted).
+panels = 1
+array panel_row[1] = [1]
+array panel_over[1] = [3]
+array panel_label[1] = ["mean s(h); dotted: target"]
+array panel_scale[1] = [""]

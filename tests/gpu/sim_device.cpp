@@ -1,0 +1,314 @@
+#include "tests/gpu/sim_device.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <vector>
+
+extern "C" {
+#include "core/cpu/gemm.h"
+#include "gpu/device.h"
+#include "gpu/fault.h"
+}
+#include "tests/gpu/interpret.h"
+
+typedef std::vector<std::function<void()>> work_list;
+
+struct device_graph {
+    work_list work;
+};
+
+struct attention_plan {
+    struct attention_graph graph;
+};
+
+struct device {
+    struct fault fault;
+    work_list queue, recorded;
+    bool capturing;
+    std::map<void *, size_t> memory;
+    size_t used, most;
+    std::map<std::vector<int>, std::unique_ptr<attention_plan>> plans;
+};
+
+static size_t memory_most, memory_peak;
+static long launches;
+
+extern "C" void sim_set_memory(size_t bytes)
+{
+    memory_most = bytes;
+}
+
+extern "C" size_t sim_memory_peak(void)
+{
+    size_t peak = memory_peak;
+    memory_peak = 0;
+    return peak;
+}
+
+extern "C" long sim_graph_launches(void)
+{
+    return launches;
+}
+
+void sim_enqueue(void *stream, std::function<void()> work)
+{
+    device *d = (device *)stream;
+    if (d->fault.text[0])
+        return;
+    (d->capturing ? d->recorded : d->queue).push_back(std::move(work));
+}
+
+static void flush(device *d)
+{
+    for (const auto &work : d->queue)
+        work();
+    d->queue.clear();
+}
+
+/* ----------------------------------------------------------------------------------------- lifecycle */
+
+extern "C" int device_open(struct device **out, const char *uuid, struct error *err)
+{
+    if (uuid && strcmp(uuid, "SIM") != 0)
+        return error_set(err, STATUS_BAD_INPUT, "no device %s", uuid);
+    gemm_setup();
+    *out = new device();
+    (*out)->most = memory_most ? memory_most : SIZE_MAX;
+    return STATUS_OK;
+}
+
+extern "C" void device_close(struct device *d)
+{
+    if (!d)
+        return;
+    flush(d);
+    for (const auto &m : d->memory)
+        free(m.first);
+    delete d;
+}
+
+extern "C" void *device_stream(struct device *d)
+{
+    return d;
+}
+
+extern "C" void device_begin(struct device *d, const char *op)
+{
+    d->fault.op = op;
+}
+
+extern "C" void device_fail(struct device *d, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fault_keep(&d->fault, format, args);
+    va_end(args);
+}
+
+extern "C" void device_check(struct device *)
+{
+}
+
+extern "C" bool device_failed(const struct device *d)
+{
+    return d->fault.text[0] != 0;
+}
+
+extern "C" int device_take_fault(struct device *d, struct error *err)
+{
+    flush(d);
+    return fault_take(&d->fault, err);
+}
+
+/* -------------------------------------------------------------------------------------------- memory */
+
+extern "C" void *device_allocate(struct device *d, size_t bytes)
+{
+    void *memory = nullptr;
+    if (d->capturing || bytes > d->most - d->used || posix_memalign(&memory, 256, bytes))
+        return nullptr;
+    memset(memory, 0, bytes);
+    d->memory[memory] = bytes;
+    d->used += bytes;
+    memory_peak = d->used > memory_peak ? d->used : memory_peak;
+    return memory;
+}
+
+extern "C" void device_release(struct device *d, void *memory)
+{
+    auto found = d->memory.find(memory);
+    flush(d);
+    if (found == d->memory.end())
+        return;
+    d->used -= found->second;
+    free(memory);
+    d->memory.erase(found);
+}
+
+extern "C" void device_memory(struct device *d, size_t *free_bytes, size_t *total_bytes)
+{
+    *free_bytes = d->most - d->used;
+    *total_bytes = d->most;
+}
+
+static bool not_recording(struct device *d, const char *what)
+{
+    if (d->capturing)
+        device_fail(d, "%s while recording", what);
+    return !d->capturing;
+}
+
+extern "C" void device_upload(struct device *d, void *to, const void *from, size_t bytes)
+{
+    auto copy = std::make_shared<std::vector<char>>((const char *)from, (const char *)from + bytes);
+    if (not_recording(d, "an upload"))
+        sim_enqueue(d, [=] { memcpy(to, copy->data(), copy->size()); });
+}
+
+extern "C" void device_download(struct device *d, void *to, const void *from, size_t bytes)
+{
+    if (!not_recording(d, "a download"))
+        return;
+    flush(d);
+    if (!device_failed(d))
+        memcpy(to, from, bytes);
+    else
+        memset(to, 0, bytes);
+}
+
+extern "C" void device_copy(struct device *d, void *to, const void *from, size_t bytes)
+{
+    sim_enqueue(d, [=] { memmove(to, from, bytes); });
+}
+
+extern "C" void device_zero(struct device *d, void *memory, size_t bytes)
+{
+    sim_enqueue(d, [=] { memset(memory, 0, bytes); });
+}
+
+/* -------------------------------------------------------------------------------------------- graphs */
+
+extern "C" void device_capture_begin(struct device *d)
+{
+    d->capturing = true;
+}
+
+extern "C" struct device_graph *device_capture_end(struct device *d)
+{
+    d->capturing = false;
+    device_graph *graph = device_failed(d) ? nullptr : new device_graph{d->recorded};
+    d->recorded.clear();
+    return graph;
+}
+
+extern "C" void device_graph_launch(struct device *d, struct device_graph *graph)
+{
+    launches++;
+    for (const auto &work : graph->work)
+        sim_enqueue(d, work);
+}
+
+extern "C" void device_graph_free(struct device *d, struct device_graph *graph)
+{
+    (void)d;
+    delete graph;
+}
+
+/* ----------------------------------------------------------------------------------- matrix products */
+
+static float from_half(uint16_t x)
+{
+    uint32_t bits = (uint32_t)x << 16;
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+static uint16_t to_half(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return x != x ? 0x7fff : (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/* rows x columns of a matrix as dense fp32. */
+static std::vector<float> full(const void *p, int rows, int columns, int ld, bool half)
+{
+    std::vector<float> to((size_t)rows * columns);
+    for (int i = 0; i < rows; i++)
+        for (int k = 0; k < columns; k++) {
+            size_t at = (size_t)i * ld + k;
+            to[(size_t)i * columns + k] = half ? from_half(((const uint16_t *)p)[at]) : ((const float *)p)[at];
+        }
+    return to;
+}
+
+static void run_gemm(const struct gemm &g)
+{
+    std::vector<float> a = g.a_transposed ? full(g.a, g.k, g.m, g.lda, g.half_in) : full(g.a, g.m, g.k, g.lda, g.half_in);
+    std::vector<float> b = g.b_transposed ? full(g.b, g.n, g.k, g.ldb, g.half_in) : full(g.b, g.k, g.n, g.ldb, g.half_in);
+    std::vector<float> c((size_t)g.m * g.n);
+    if (g.a_transposed)
+        gemm_tn(g.m, g.n, g.k, a.data(), g.m, b.data(), g.n, 0, c.data(), g.n);
+    else if (g.b_transposed)
+        gemm_nt(g.m, g.n, g.k, a.data(), g.k, b.data(), g.k, 0, c.data(), g.n);
+    else
+        gemm_nn(g.m, g.n, g.k, a.data(), g.k, b.data(), g.n, 0, c.data(), g.n);
+    for (int i = 0; i < g.m; i++)
+        for (int j = 0; j < g.n; j++) {
+            float x = c[(size_t)i * g.n + j];
+            size_t at = (size_t)i * g.ldd + j;
+            if (g.bias)
+                x += g.half_out ? from_half(((const uint16_t *)g.bias)[j]) : ((const float *)g.bias)[j];
+            if (g.half_out)
+                ((uint16_t *)g.d)[at] = to_half(x + (g.accumulate ? from_half(((uint16_t *)g.d)[at]) : 0));
+            else
+                ((float *)g.d)[at] = g.accumulate ? ((float *)g.d)[at] + x : x;
+        }
+}
+
+extern "C" void device_gemm(struct device *d, const struct gemm *g)
+{
+    struct gemm copy = *g;
+    if (g->a_transposed && g->b_transposed)
+        device_fail(d, "a product of two transposed matrices");
+    sim_enqueue(d, [=] { run_gemm(copy); });
+}
+
+/* ----------------------------------------------------------------------------------------- attention */
+
+extern "C" struct attention_plan *device_attention_plan(struct device *d, const struct attention_shape *s,
+                                                        bool backward)
+{
+    std::unique_ptr<attention_plan> &plan = d->plans[{s->B, s->T, s->H, s->D, backward}];
+    if (!plan) {
+        if (!not_recording(d, "a plan made"))
+            return nullptr;
+        plan.reset(new attention_plan());
+        if (backward)
+            attention_graph_backward(&plan->graph, s, true);
+        else
+            attention_graph_forward(&plan->graph, s);
+    }
+    return plan.get();
+}
+
+extern "C" size_t device_attention_workspace(const struct attention_plan *)
+{
+    return 0;
+}
+
+extern "C" void device_attention_run(struct device *d, struct attention_plan *plan,
+                                     void *const memory[ATTENTION_TENSORS], void *)
+{
+    std::vector<void *> tensors(memory, memory + ATTENTION_TENSORS);
+    sim_enqueue(d, [=] {
+        const char *fault = interpret(&plan->graph, tensors.data());
+        if (fault)
+            device_fail(d, "attention: %s", fault);
+    });
+}

@@ -1,0 +1,86 @@
+# Sourced by the scripts that drive a daemon: a private home, TAP, polling, and proof that no process is left.
+# Every process started from here carries TAPER_TEST in its environment; the shell itself does not, as it is set later.
+set -u
+T=$(mktemp -d /tmp/tp.XXXXXX)
+export TAPER_HOME=$T/home TAPER_CACHE=$T/cache TAPER_TEST=$T
+n=0 failed=0
+
+left() { # pids of what was started from here and still is there, zombies aside
+    local pid
+    for pid in $(env -u TAPER_TEST grep -lzx "TAPER_TEST=$T" /proc/[0-9]*/environ 2> /dev/null | cut -d/ -f3); do
+        grep -qs '^State:.Z' "/proc/$pid/status" || [ ! -e "/proc/$pid" ] || echo "$pid"
+    done
+}
+nothing_left() { [ -z "$(left)" ]; }
+end_all() {
+    local pid
+    for _ in 1 2 3 4 5; do
+        for pid in $(left); do kill -KILL "$pid" 2> /dev/null; done
+        nothing_left && break
+    done
+}
+trap 'end_all; rm -rf "$T"' EXIT
+check() { # NAME COMMAND...
+    local name=$1
+    shift
+    n=$((n + 1))
+    if "$@" > "$T/check.log" 2>&1; then
+        echo "ok $n - $name"
+    else
+        echo "not ok $n - $name"
+        failed=1
+        sed 's/^/# /' "$T/check.log"
+        tail -n 30 "$TAPER_HOME/daemon.log" 2> /dev/null | sed 's/^/#   daemon: /'
+    fi
+}
+skip() { # NAME WHY
+    n=$((n + 1))
+    echo "ok $n - $1 # SKIP $2"
+}
+done_testing() {
+    echo "1..$n"
+    exit $failed
+}
+poll() { # SECONDS COMMAND...: until it succeeds
+    local until=$(($(date +%s%N) + $1 * 1000000000))
+    shift
+    until "$@" > /dev/null 2>&1; do
+        [ "$(date +%s%N)" -lt $until ] || { echo "not within the time: $*"; return 1; }
+        read -rt 0.03 <> <(:) || :
+    done
+}
+refuses() { # STATUS TEXT COMMAND...: ends with STATUS and says TEXT on standard error
+    local status=$1 text=$2 got
+    shift 2
+    "$@" > "$T/out" 2> "$T/err"
+    got=$?
+    [ $got -eq "$status" ] && grep -qF -- "$text" "$T/err" && return
+    echo "status $got, want $status and '$text'"
+    cat "$T/out" "$T/err"
+    return 1
+}
+script() { # NAME: the text on standard input becomes an executable
+    { echo '#!/usr/bin/env bash'; cat; } > "$T/$1"
+    chmod +x "$T/$1"
+}
+# Smallest runs: a payload does not train, but the configuration has to be right.
+sweep() { # NAME SEEDS [YAML]: writes $T/NAME.yaml
+    cat > "$T/$1.yaml" << EOF
+sweep: $1
+base: {model.size: demo, model.d_model: 16, model.layers: 1, model.heads: 1, model.context: 16, model.vocab: 300,
+       data.size: 20000, train.steps: 60, train.batch: 2, log.every: 1, checkpoint.every: 5, sample.tokens: 0}
+grid: {seed: {range: [0, $(($2 - 1))]}}
+${3:-}
+EOF
+}
+query() { "$TAPER" query --csv "$1" | tail -n +2 | tr -d '\r'; }
+is() { # TEXT SQL
+    local got
+    got=$(query "$2")
+    [ "$got" = "$1" ] && return
+    echo "want '$1', got '$got' of: $2"
+    return 1
+}
+daemon() { "$TAPER" daemon --detach --retry-delay 0.05 --grace 1 "$@" > "$T/daemon.out" 2>&1 || { cat "$T/daemon.out"; return 1; }; }
+daemon_pid() { cat "$TAPER_HOME/daemon.pid"; }
+gone() { ! kill -0 "$1" 2> /dev/null || grep -q '^State:.Z' "/proc/$1/status"; }

@@ -1,0 +1,133 @@
+#include "tests/support/store_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/file.h"
+#include "core/memory.h"
+
+#define GOOD(call)                                                                                                     \
+    do {                                                                                                               \
+        struct error err_ = {0}, *err = &err_;                                                                         \
+        if ((call) != STATUS_OK)                                                                                       \
+            fail_msg("%s", err_.text);                                                                                 \
+    } while (0)
+
+void fixture_open(struct fixture *f)
+{
+    GOOD(store_open(&f->s, &f->home, STORE_WRITE, err));
+    f->in = intake_create(f->s, &f->home);
+}
+
+void fixture_close(struct fixture *f)
+{
+    intake_destroy(f->in);
+    store_close(f->s);
+    f->in = NULL;
+    f->s = NULL;
+}
+
+void fixture_init(struct fixture *f)
+{
+    *f = (struct fixture){.dir = "/tmp/taper test é.XXXXXX"};
+    assert_non_null(mkdtemp(f->dir));
+    char *path = file_join(f->dir, "a home?");
+    GOOD(home_init(&f->home, path, true, err));
+    free(path);
+    fixture_open(f);
+}
+
+void fixture_fini(struct fixture *f)
+{
+    fixture_close(f);
+    home_fini(&f->home);
+    char *command = memory_format("chmod -R u+rwX '%s' && rm -rf '%s'", f->dir, f->dir);
+    assert_int_equal(system(command), 0);
+    free(command);
+}
+
+int fixture_digests(const struct config *cfg, char *corpus, char *tokenizer, struct error *err)
+{
+    (void)err;
+    snprintf(corpus, 65, "%060d%04d", 1, (int)cfg->corpus_seed);
+    snprintf(tokenizer, 65, "%064d", 2);
+    return STATUS_OK;
+}
+
+struct store_submitted fixture_submit(struct fixture *f, const char *yaml)
+{
+    struct spec spec;
+    struct store_submitted out;
+    GOOD(spec_parse(&spec, yaml, strlen(yaml), "test.yaml", "/", NULL, err));
+    GOOD(store_submit(f->s, &spec, fixture_digests, &out, err));
+    spec_fini(&spec);
+    return out;
+}
+
+struct wanted {
+    int position;
+    char *id;
+};
+
+static int at_position(void *arg, const struct store_run *run)
+{
+    struct wanted *w = arg;
+    if (w->position-- == 0)
+        memcpy(w->id, run->id, CONFIG_ID);
+    return 0;
+}
+
+void fixture_run_id(struct fixture *f, const char *sweep, int position, char id[CONFIG_ID])
+{
+    struct wanted w = {position, id};
+    id[0] = '\0';
+    GOOD(store_runs_each(f->s, &(struct store_filter){.sweep = sweep}, at_position, &w, err));
+    assert_int_equal(strlen(id), CONFIG_ID - 1);
+}
+
+char *fixture_text(struct fixture *f, const char *sql)
+{
+    sqlite3_stmt *row = NULL;
+    if (sqlite3_prepare_v2(store_connection(f->s), sql, -1, &row, NULL) != SQLITE_OK || sqlite3_step(row) != SQLITE_ROW)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(store_connection(f->s)));
+    const char *text = (const char *)sqlite3_column_text(row, 0);
+    char *copy = memory_string(text ? text : "(null)");
+    sqlite3_finalize(row);
+    return copy;
+}
+
+int64_t fixture_integer(struct fixture *f, const char *sql)
+{
+    char *text = fixture_text(f, sql), *end;
+    int64_t value = strtoll(text, &end, 10);
+    if (end == text || *end)
+        fail_msg("%s: not an integer: %s", sql, text);
+    free(text);
+    return value;
+}
+
+void fixture_append(struct fixture *f, const char *run, const char *bytes, size_t size)
+{
+    char *dir = home_run_dir(&f->home, run), *path = home_run_file(&f->home, run, HOME_JOURNAL);
+    GOOD(file_make_directories(dir, err));
+    FILE *out = fopen(path, "a");
+    assert_non_null(out);
+    assert_int_equal(fwrite(bytes, 1, size, out), size);
+    assert_int_equal(fclose(out), 0);
+    free(dir);
+    free(path);
+}
+
+struct intake_result fixture_take(struct fixture *f, const char *run)
+{
+    struct intake_result out;
+    GOOD(intake_pass(f->in, &run, 1, 0, &out, err));
+    return out;
+}

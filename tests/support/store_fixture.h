@@ -1,0 +1,40 @@
+/* A home of its own with a store, for the tests of what is built on it. */
+#ifndef TAPER_TESTS_STORE_FIXTURE_H
+#define TAPER_TESTS_STORE_FIXTURE_H
+
+#include "harness/home.h"
+#include "harness/intake.h"
+#include "harness/store.h"
+
+struct fixture {
+    char dir[64]; /* removed at the end */
+    struct home home;
+    struct store *s;
+    struct intake *in;
+};
+
+void fixture_init(struct fixture *f); /* open for writing, with an intake */
+void fixture_fini(struct fixture *f);
+void fixture_open(struct fixture *f); /* again, after fixture_close */
+void fixture_close(struct fixture *f);
+
+/* Digests that stand for fixed data. */
+int fixture_digests(const struct config *cfg, char *corpus, char *tokenizer, struct error *err);
+
+/* Submit a sweep given as YAML; fails the test when that fails. */
+struct store_submitted fixture_submit(struct fixture *f, const char *yaml);
+
+/* The id of the sweep's run at a position (in the order of the queue). */
+void fixture_run_id(struct fixture *f, const char *sweep, int position, char id[CONFIG_ID]);
+
+/* One integer, or one text (on the heap), from SQL. */
+int64_t fixture_integer(struct fixture *f, const char *sql);
+char *fixture_text(struct fixture *f, const char *sql);
+
+/* Append to a run's journal, making its directory. */
+void fixture_append(struct fixture *f, const char *run, const char *bytes, size_t size);
+
+/* One pass without a budget; fails the test when that fails. */
+struct intake_result fixture_take(struct fixture *f, const char *run);
+
+#endif

@@ -1,0 +1,82 @@
+/* The table of verbs: every row whole, in order, and no name twice. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/command.h"
+#include "harness/options.h"
+
+static void rows(void **state)
+{
+    (void)state;
+    for (int i = 0; command_at(i); i++) {
+        const struct command *c = command_at(i);
+        assert_true(c->name[0] && c->brief[0] && c->args && c->help && c->exec);
+        assert_ptr_equal(command_find(c->name), c);
+        if (i > 0)
+            assert_true(strcmp(command_at(i - 1)->name, c->name) < 0);
+        size_t length = strlen(c->help);
+        assert_true(length == 0 || c->help[length - 1] == '\n');
+    }
+    assert_null(command_find("nonsense"));
+}
+
+static const struct command verb = {"verb", "[--size N]", "a verb", "", NULL};
+
+static void options(void **state)
+{
+    (void)state;
+    bool flag = false;
+    const char *size = NULL;
+    const struct option_spec specs[] = {{.name = "flag", .letter = 'f', .flag = &flag}, {.name = "size", .value = &size}, {0}};
+    char *argv[] = {"verb", "a", "--size", "3", "b", "-f", "--", "--size", NULL};
+    struct error err = {0};
+    int operands;
+    assert_int_equal(options_parse(&verb, specs, 8, argv, &operands, &err), STATUS_OK);
+    assert_true(flag && strcmp(size, "3") == 0 && operands == 3);
+    assert_string_equal(argv[1], "a");
+    assert_string_equal(argv[2], "b");
+    assert_string_equal(argv[3], "--size");
+    char *joined[] = {"verb", "--size=4=5", NULL}, *unknown[] = {"verb", "--sizes", "3", NULL}, *bare[] = {"verb", "--size", NULL};
+    char *valued[] = {"verb", "--flag=1", NULL};
+    assert_int_equal(options_parse(&verb, specs, 2, joined, &operands, &err), STATUS_OK);
+    assert_string_equal(size, "4=5");
+    assert_int_equal(options_parse(&verb, specs, 3, unknown, &operands, &err), STATUS_BAD_INPUT);
+    assert_non_null(strstr(err.text, "'--sizes'"));
+    assert_non_null(strstr(err.text, "usage: taper verb [--size N]"));
+    assert_int_equal(options_parse(&verb, specs, 2, bare, &operands, &err), STATUS_BAD_INPUT);
+    assert_int_equal(options_parse(&verb, specs, 2, valued, &operands, &err), STATUS_BAD_INPUT);
+}
+
+static void numbers(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    long long n;
+    double x;
+    unsigned long long size;
+    assert_int_equal(options_integer("--n", "42", 0, 100, &n, &err), STATUS_OK);
+    assert_true(n == 42);
+    const char *const bad[] = {"", "4x", " 4", "101", "-1", "99999999999999999999", "1e2"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(options_integer("--n", bad[i], 0, 100, &n, &err), STATUS_BAD_INPUT);
+    assert_int_equal(options_real("--x", "0.5", 0, 1, &x, &err), STATUS_OK);
+    assert_int_equal(options_real("--x", "nan", 0, 1, &x, &err), STATUS_BAD_INPUT);
+    assert_int_equal(options_size("--size", "10M", &size, &err), STATUS_OK);
+    assert_true(size == 10000000);
+    assert_int_equal(options_size("--size", "2Gi", &size, &err), STATUS_OK);
+    assert_true(size == 2ull << 30);
+    assert_int_equal(options_size("--size", "-1", &size, &err), STATUS_BAD_INPUT);
+    assert_int_equal(options_size("--size", "10X", &size, &err), STATUS_BAD_INPUT);
+    assert_int_equal(options_size("--size", "99999999999G", &size, &err), STATUS_BAD_INPUT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rows), cmocka_unit_test(options), cmocka_unit_test(numbers)};
+    return cmocka_run_group_tests_name("command", tests, NULL, NULL);
+}

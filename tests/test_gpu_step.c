@@ -1,0 +1,400 @@
+/* The whole training step on the CUDA table over the simulated device: golden cases and trajectories of the independent
+ * float64 reference, in fp32 to rounding, in bf16 within what 8 bits of mantissa allow; recordings; failures. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <unistd.h>
+
+#ifdef GPU_SKIP
+static void test_gpu_step(void **state)
+{
+    (void)state;
+    print_message("skipped: %s\n", GPU_SKIP);
+    skip();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_gpu_step)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+#else
+
+#include "core/golden.h"
+#include "core/gpu_memory.h"
+#include "core/memory.h"
+#include "core/tensorfile.h"
+#include "core/trainer.h"
+#include "gpu/backend.h"
+#include "tests/gpu/sim_device.h"
+
+/* Relative L2 errors. A trajectory of 40 steps adds up; in bf16 the noise of a step is some 2^-8 per product. */
+static const double exact_case = 1e-5, exact_trajectory = 5e-5, half_case = 4e-2, half_loss = 1e-2;
+
+static int create_half(struct backend **out, const struct backend_options *options, struct error *err)
+{
+    struct backend_options half = *options;
+    half.precision = PRECISION_BF16;
+    return backend_create(out, &half, err);
+}
+
+static void replay_nothing(struct backend *be, int key, void (*body)(void *arg), void *arg)
+{
+    (void)be;
+    (void)key;
+    body(arg);
+}
+
+/* The table in bf16, or without recordings. */
+static struct ops variant(bool half, bool recordings)
+{
+    struct ops ops = *gpu_ops_table();
+    if (half)
+        ops.create = create_half;
+    if (!recordings)
+        ops.replay = replay_nothing;
+    return ops;
+}
+
+/* Run a golden file; the output is opened and its file removed. */
+static void run(const char *name, bool trajectory, const struct ops *ops, struct tensorfile *got)
+{
+    char made[] = "/tmp/taper-gpu-XXXXXX";
+    struct error err = {0};
+    char *path = memory_format("tests/golden/%s.safetensors", name);
+    int fd = mkstemp(made);
+    assert_true(fd >= 0);
+    close(fd);
+    if ((trajectory ? golden_train : golden_step)(path, made, ops, 1, &err) || tensorfile_open(got, made, &err))
+        fail_msg("%s", err.text);
+    unlink(made);
+    free(path);
+}
+
+static double *values_of(const struct tensorfile *f, const struct tensor *like)
+{
+    struct error err = {0};
+    double *out = memory_alloc(like->count, sizeof *out);
+    if (tensorfile_read_f64(f, like->name, like->rank, like->shape, out, &err))
+        fail_msg("%s", err.text);
+    return out;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+/* The difference of a tensor, relative to the larger of its own length and `floor`. The key's bias has no gradient in
+ * exact arithmetic (softmax ignores a shift of all scores): left out. */
+static double error_of(const struct tensorfile *want, const struct tensorfile *got, const struct tensor *t, double floor)
+{
+    double *a = values_of(want, t), *b = values_of(got, t), size = 0, off = 0;
+    bool key_bias = ends_with(t->name, "attn.qkv.bias");
+    for (size_t i = 0; i < t->count; i++) {
+        if (key_bias && i >= t->count / 3 && i < 2 * t->count / 3)
+            continue;
+        size += a[i] * a[i];
+        off += (a[i] - b[i]) * (a[i] - b[i]);
+    }
+    free(a);
+    free(b);
+    return sqrt(off) / fmax(sqrt(size), floor);
+}
+
+static double length_of(const struct tensorfile *f, const char *name)
+{
+    const struct tensor *t = tensorfile_find(f, name);
+    double *x = values_of(f, t), sum = 0;
+    for (size_t i = 0; i < t->count; i++)
+        sum += x[i] * x[i];
+    free(x);
+    return sqrt(sum);
+}
+
+/* The worst relative error over the tensors of a prefix. */
+static double worst_of(const struct tensorfile *want, const struct tensorfile *got, const char *prefix, char worst[200])
+{
+    double most = 0;
+    int compared = 0;
+    for (size_t i = 0; i < want->count; i++) {
+        const struct tensor *t = &want->tensors[i];
+        if (strncmp(t->name, prefix, strlen(prefix)) != 0)
+            continue;
+        /* zero in exact arithmetic under a final norm: measured by the whole gradient */
+        double floor = strcmp(t->name, "out/radial") == 0 ? length_of(want, "out/tangential") : 1e-6;
+        double error = error_of(want, got, t, floor);
+        compared++;
+        if (!(error <= most)) {
+            most = error;
+            snprintf(worst, 200, "%s", t->name);
+        }
+    }
+    assert_true(compared > 0);
+    return most;
+}
+
+static const char *const cases[] = {"all_done", "all_done_aux", "all_mid_aux", "baseline", "gpt2", "gpt2_all_mid_aux",
+                                    "gpt2_internal_done", "internal_aux", "internal_done", "internal_mid",
+                                    "llama_all_done_aux", "llama_internal_mid"};
+static const char *const trajectories[] = {"traj_all", "traj_all_aux", "traj_baseline", "traj_gpt2_all_aux",
+                                           "traj_internal", "traj_internal_aux", "traj_llama_internal"};
+enum { CASES = sizeof cases / sizeof cases[0], TRAJECTORIES = sizeof trajectories / sizeof trajectories[0] };
+
+static void open_golden(const char *name, struct tensorfile *f)
+{
+    struct error err = {0};
+    char *path = memory_format("tests/golden/%s.safetensors", name);
+    if (tensorfile_open(f, path, &err))
+        fail_msg("%s", err.text);
+    free(path);
+}
+
+/* Every golden file of a kind, the tensors of each prefix within their bound. */
+static void compare_all(const char *const *names, int count, bool trajectory, const struct ops *ops,
+                        const char *const *prefixes, const double *bounds)
+{
+    double most[3] = {0};
+    for (int i = 0; i < count; i++) {
+        struct tensorfile want, got;
+        open_golden(names[i], &want);
+        run(names[i], trajectory, ops, &got);
+        for (int p = 0; prefixes[p]; p++) {
+            char worst[200] = "";
+            double error = worst_of(&want, &got, prefixes[p], worst);
+            if (!(error <= bounds[p]))
+                fail_msg("%s: %s: relative error %.2e, at most %.1e", names[i], worst, error, bounds[p]);
+            most[p] = fmax(most[p], error);
+        }
+        tensorfile_close(&want);
+        tensorfile_close(&got);
+    }
+    for (int p = 0; prefixes[p]; p++)
+        print_message("# %s: worst relative error %.2e, at most %.1e\n", prefixes[p], most[p], bounds[p]);
+}
+
+static void test_cases_fp32(void **state)
+{
+    (void)state;
+    struct ops ops = variant(false, true);
+    compare_all(cases, CASES, false, &ops, (const char *[]){"grad/", "out/", "stat/", NULL},
+                (double[]){exact_case, exact_case, exact_case});
+}
+
+static void test_trajectories_fp32(void **state)
+{
+    (void)state;
+    struct ops ops = variant(false, true);
+    compare_all(trajectories, TRAJECTORIES, true, &ops, (const char *[]){"traj/", "final/", NULL},
+                (double[]){exact_trajectory, exact_trajectory});
+}
+
+static void test_cases_bf16(void **state)
+{
+    (void)state;
+    struct ops ops = variant(true, true);
+    compare_all(cases, CASES, false, &ops, (const char *[]){"grad/", "stat/", "out/logits", NULL},
+                (double[]){half_case, half_case, half_case});
+}
+
+static void test_trajectories_bf16(void **state)
+{
+    (void)state;
+    struct ops ops = variant(true, true);
+    static const char *const some[] = {"traj_all_aux", "traj_gpt2_all_aux", "traj_llama_internal"};
+    compare_all(some, 3, true, &ops, (const char *[]){"traj/ce", "traj/scale", NULL}, (double[]){half_loss, half_case});
+}
+
+/* Replaying a recording is the same, to the bit, as running the step's ops; and recordings are in fact used. */
+static void test_recordings_change_nothing(void **state)
+{
+    (void)state;
+    for (int half = 0; half < 2; half++) {
+        struct ops with = variant(half, true), without = variant(half, false);
+        struct tensorfile a, b;
+        long before = sim_graph_launches();
+        run("traj_internal_aux", true, &without, &a);
+        assert_int_equal(sim_graph_launches(), before);
+        run("traj_internal_aux", true, &with, &b);
+        /* 40 steps; each of the kinds (calibrating, mixed, folded) is run plainly once or, when its tensors stand
+         * otherwise at first, twice */
+        assert_in_range(sim_graph_launches() - before, 30, 37);
+        for (size_t i = 0; i < a.count; i++)
+            assert_true(error_of(&a, &b, &a.tensors[i], 1e-30) == 0);
+        tensorfile_close(&a);
+        tensorfile_close(&b);
+    }
+}
+
+static void test_another_order_of_threads_changes_nothing(void **state)
+{
+    (void)state;
+    struct ops ops = variant(true, true);
+    struct tensorfile a, b;
+    run("traj_gpt2_all_aux", true, &ops, &a);
+    sim_set_schedule(77);
+    run("traj_gpt2_all_aux", true, &ops, &b);
+    sim_set_schedule(0);
+    for (size_t i = 0; i < a.count; i++)
+        assert_true(error_of(&a, &b, &a.tensors[i], 1e-30) == 0);
+    tensorfile_close(&a);
+    tensorfile_close(&b);
+}
+
+/* The comparison itself must be able to fail. */
+static void test_a_wrong_output_is_seen(void **state)
+{
+    (void)state;
+    char worst[200] = "";
+    struct ops ops = variant(false, true);
+    struct tensorfile want, got;
+    open_golden("internal_done", &want);
+    run("internal_mid", false, &ops, &got);
+    assert_true(worst_of(&want, &got, "grad/", worst) > 0.1);
+    tensorfile_close(&want);
+    tensorfile_close(&got);
+}
+
+/* Too little memory is a clean failure with the numbers, whenever it shows: at once, or within an op. */
+static void test_out_of_memory_is_a_failure(void **state)
+{
+    (void)state;
+    struct ops ops = variant(true, true);
+    int refused = 0, within = 0, done = 0;
+    for (size_t bytes = 32 << 10; bytes < 64 << 20; bytes *= 2) {
+        struct error err = {0};
+        char made[] = "/tmp/taper-gpu-XXXXXX";
+        int fd = mkstemp(made);
+        assert_true(fd >= 0);
+        close(fd);
+        sim_set_memory(bytes);
+        int status = golden_step("tests/golden/baseline.safetensors", made, &ops, 1, &err);
+        unlink(made);
+        if (status) {
+            assert_int_equal(status, STATUS_FAILED);
+            assert_non_null(strstr(err.text, "out of memory: "));
+            assert_non_null(strstr(err.text, "free on the device"));
+        }
+        done += status == STATUS_OK;
+        refused += status != STATUS_OK;
+        within += status && strncmp(err.text, "cuda: ", 6) == 0;
+    }
+    sim_set_memory(0);
+    assert_true(done > 0 && within > 0 && refused > within);
+}
+
+static struct config small_config(int batch)
+{
+    static const char *const pairs[] = {"model.d_model=32", "model.layers=3", "model.heads=2", "model.context=24",
+                                        "model.vocab=50", "train.steps=20", "taper.sites=all", "aux.lambda=0.1"};
+    struct config cfg;
+    struct error err = {0};
+    char text[40];
+    config_init(&cfg);
+    snprintf(text, sizeof text, "train.batch=%d", batch);
+    int status = config_set_pair(&cfg, text, &err);
+    for (size_t i = 0; !status && i < sizeof pairs / sizeof pairs[0]; i++)
+        status = config_set_pair(&cfg, pairs[i], &err);
+    if (status || config_finish(&cfg, &err))
+        fail_msg("%s", err.text);
+    return cfg;
+}
+
+/* What a step takes is at most the estimate, which is not far above: the fixed part aside, less than twice. */
+static void test_memory_is_estimated(void **state)
+{
+    (void)state;
+    for (int half = 0; half < 2; half++) {
+        const struct config cfg = small_config(4);
+        struct ops ops = variant(half, true);
+        struct backend *be = NULL;
+        struct model m;
+        struct trainer t;
+        struct error err = {0};
+        struct step_report report = {0};
+        int32_t windows[4 * 25] = {1, 2, 3};
+        const struct backend_options options = {.precision = PRECISION_FP32};
+        sim_memory_peak();
+        assert_int_equal(ops.create(&be, &options, &err), STATUS_OK);
+        assert_int_equal(model_create(&m, &cfg, &ops, be, &err), STATUS_OK);
+        assert_int_equal(model_initialize(&m, &err), STATUS_OK);
+        assert_int_equal(trainer_create(&t, &m, 4, 24, &err), STATUS_OK);
+        for (int k = 0; k < 3; k++)
+            assert_int_equal(trainer_step(&t, windows, true, &report, &err), STATUS_OK);
+        size_t peak = sim_memory_peak();
+        struct gpu_memory need = gpu_memory_need(&cfg, half);
+        assert_true(peak <= need.total);
+        assert_true(need.parameters + need.activations < 2 * (peak - (16 << 20))); /* one piece of scratch */
+        trainer_destroy(&t);
+        model_destroy(&m);
+        ops.destroy(be);
+    }
+}
+
+static void test_too_large_a_run_is_refused_with_the_numbers(void **state)
+{
+    (void)state;
+    const struct config small = small_config(4), large = small_config(4000);
+    struct error err = {0};
+    assert_int_equal(gpu_memory_check(&small, true, (size_t)1 << 30, (size_t)2 << 30, &err), STATUS_OK);
+    assert_int_equal(gpu_memory_check(&large, true, (size_t)1 << 30, (size_t)2 << 30, &err), STATUS_FAILED);
+    assert_non_null(strstr(err.text, "out of memory: the run takes about "));
+    assert_non_null(strstr(err.text, "the device has 1024 of 2048 MiB free"));
+}
+
+/* A failure is kept with the op's name, later work is skipped, sync reports it once. */
+static void test_a_failure_names_its_op(void **state)
+{
+    (void)state;
+    struct backend *be = NULL;
+    struct error err = {0};
+    const struct backend_options options = {.threads = 1, .precision = PRECISION_FP32};
+    const struct ops *ops = gpu_ops_table();
+    assert_int_equal(ops->create(&be, &options, &err), STATUS_OK);
+    float *qkv = ops->alloc(be, 60000 * 3 * sizeof *qkv, &err), *out = ops->alloc(be, 60000 * 2 * sizeof *out, &err);
+    ops->attention_forward(be, &(struct attention_forward){.qkv = qkv, .out = out, .lse = out, .B = 1, .T = 60000, .H = 1, .D = 1});
+    ops->zero(be, out, 64);
+    assert_int_equal(ops->sync(be, &err), STATUS_FAILED);
+    assert_non_null(strstr(err.text, "cuda: attention_forward: "));
+    assert_non_null(strstr(err.text, "60000 tokens"));
+    assert_int_equal(ops->sync(be, &err), STATUS_OK);
+    ops->destroy(be);
+}
+
+static void test_an_unknown_device_is_refused(void **state)
+{
+    (void)state;
+    struct backend *be = NULL;
+    struct error err = {0};
+    const struct backend_options options = {.device = "GPU-1234", .precision = PRECISION_FP32};
+    assert_int_equal(gpu_ops_table()->create(&be, &options, &err), STATUS_BAD_INPUT);
+    assert_null(be);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cases_fp32),
+        cmocka_unit_test(test_trajectories_fp32),
+        cmocka_unit_test(test_cases_bf16),
+        cmocka_unit_test(test_trajectories_bf16),
+        cmocka_unit_test(test_recordings_change_nothing),
+        cmocka_unit_test(test_another_order_of_threads_changes_nothing),
+        cmocka_unit_test(test_a_wrong_output_is_seen),
+        cmocka_unit_test(test_out_of_memory_is_a_failure),
+        cmocka_unit_test(test_memory_is_estimated),
+        cmocka_unit_test(test_too_large_a_run_is_refused_with_the_numbers),
+        cmocka_unit_test(test_a_failure_names_its_op),
+        cmocka_unit_test(test_an_unknown_device_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+#endif
