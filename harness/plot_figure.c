@@ -28,7 +28,7 @@ static const struct figure figures[] = {
     {"fig-loss", "Loss", 480, 300, 480, 0, 64, true, logged},
     {"fig-gate", "Agreement of the two branches, site by site", 560, 0, 340, 170, 2, false,
      "no sweep of this home has logged steps of a tapered variant"},
-    {"fig-decode", "Decoding, tokens a second", 480, 0, 300, 200, 1, false,
+    {"fig-decode", "Decoding, tokens a second", 480, 0, 280, 170, 1, false,
      "no run was timed decoding ('after: {fold: true, bench: {decode: ...}}' in a sweep does that)"},
     {"fig-ablation", "One key of the taper at a time", 480, 40, 520, 0, 64, false,
      "no sweep of this home varies gate.end, gate.shape or aux.lambda over three values or more, all else equal"},
