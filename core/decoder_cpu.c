@@ -274,6 +274,17 @@ static void split_layer(struct cpu_decoder *d, int l, float *h, int thread)
     join_parts(d, 1, h);
 }
 
+/* Every other token goes through the head from its end: what the cache still holds of it is then met before it is
+ * driven out. A model a little larger than the cache would otherwise find nothing of itself there. */
+static void project_head(struct cpu_decoder *d, const float *x, int begin, int end)
+{
+    enum { CHUNK = 8 }; /* blocks in a row, so that the processor still sees a stream */
+    for (int done = 0; done < end - begin; done += CHUNK) {
+        int first = d->pass.backward ? end - done - CHUNK : begin + done, last = first + CHUNK;
+        project(d, &d->head, x, d->Cp, d->logits, d->Vp, false, first > begin ? first : begin, last < end ? last : end);
+    }
+}
+
 static void pass_body(void *arg, int thread)
 {
     struct cpu_decoder *d = arg;
@@ -291,7 +302,7 @@ static void pass_body(void *arg, int thread)
         return;
     const float *x = normed(d, d->base.m->table.site_count - 1, h, thread);
     share_blocks(d, &d->head, 1, thread, &begin, &end);
-    project(d, &d->head, x, d->Cp, d->logits, d->Vp, false, begin, end);
+    project_head(d, x, begin, end);
 }
 
 /* ------------------------------------------------------------------------------------------- methods */
@@ -325,7 +336,7 @@ static int cpu_step(struct decoder *base, const int32_t *tokens, int n, struct e
 {
     struct cpu_decoder *d = cpu(base);
     (void)err;
-    d->pass = (struct decoder_rows){.N = n, .sequence = -1, .logits = true};
+    d->pass = (struct decoder_rows){.N = n, .sequence = -1, .logits = true, .backward = !d->pass.backward};
     for (int b = 0; b < n; b++)
         embed(d, b, tokens[b], base->positions[b]);
     team_run(d->team, pass_body, d);

@@ -24,6 +24,7 @@ struct decoder_norm {
 struct decoder_rows {
     int N, sequence, first; /* first: position of row 0 of one sequence */
     bool logits;
+    bool backward; /* through the head */
 };
 
 struct cpu_decoder {

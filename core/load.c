@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/gpu_load.h"
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "core/schedule.h"
@@ -31,20 +32,36 @@ static int open_tokenizer(struct loaded *l, const struct load_options *o, struct
     return status;
 }
 
+/* The backend, and in l->model.ops its owner, which load_close needs even when the next call fails. */
+static int open_backend(struct loaded *l, const struct config *cfg, enum load_device device, struct error *err)
+{
+    struct backend_options options = {.threads = l->threads, .precision = PRECISION_FP32};
+    const struct ops *ops = ops_cpu();
+    if (device == LOAD_CUDA || (device == LOAD_AS_TRAINED && cfg->device == DEVICE_CUDA)) {
+        const struct gpu_library *library;
+        int status = gpu_load(&library, err);
+        if (status)
+            return error_wrap(err, "device: cuda");
+        ops = library->ops;
+        options.precision = cfg->precision == PRECISION_FP32 ? PRECISION_FP32 : PRECISION_BF16;
+    }
+    int status = ops->create(&l->be, &options, err);
+    if (!status)
+        l->model.ops = ops;
+    return status;
+}
+
 static int open_model(struct loaded *l, const struct modelfile *file, const struct load_options *o, struct error *err)
 {
-    const struct ops *ops = o->ops ? o->ops : ops_cpu();
     l->threads = o->threads > 0 ? o->threads : parallel_processors();
-    const struct backend_options options = {.threads = l->threads, .precision = PRECISION_FP32};
     int status = modelfile_check_finite(file, err);
     if (!status)
-        status = ops->create(&l->be, &options, err);
-    if (!status) {
-        l->model.ops = ops; /* so that load_close finds the backend's owner even when the next call fails */
-        status = model_create_folded(&l->model, &file->cfg, file->folded, ops, l->be, err);
-        if (status)
-            l->model.ops = ops;
-    }
+        status = open_backend(l, &file->cfg, o->device, err);
+    if (status)
+        return status;
+    const struct ops *ops = l->model.ops;
+    status = model_create_folded(&l->model, &file->cfg, file->folded, ops, l->be, err);
+    l->model.ops = ops;
     return status ? status : model_read(&l->model, &file->file, "", err);
 }
 

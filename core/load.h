@@ -6,9 +6,11 @@
 #include "core/model.h"
 #include "core/modelfile.h"
 
+enum load_device { LOAD_CPU, LOAD_CUDA, LOAD_AS_TRAINED };
+
 struct load_options {
     int threads;               /* 0: as many as the process may use */
-    const struct ops *ops;     /* NULL: the CPU's */
+    enum load_device device;   /* CUDA: the first visible GPU, at the run's own precision */
     bool tokenizer;            /* load one: from tokenizer_dir, else from `tokenizer` beside the checkpoint */
     const char *tokenizer_dir; /* NULL: beside the checkpoint */
 };

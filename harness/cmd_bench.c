@@ -26,8 +26,8 @@ struct plan {
 };
 
 struct bench_arguments {
-    const char *run, *plan_text, *kind, *batch, *context, *sites, *weights, *threads, *repeats, *warmups, *tokens,
-        *journal;
+    const char *run, *plan_text, *kind, *batch, *context, *sites, *weights, *device, *threads, *repeats, *warmups,
+        *tokens, *journal;
     bool json, ops;
     struct plan plans[KINDS];
     struct bench_options options;
@@ -246,21 +246,15 @@ static int bench_exec(int argc, char **argv, struct error *err)
 {
     struct bench_arguments a = {0};
     struct loaded l;
-    const struct option_spec specs[] = {{.name = "run", .value = &a.run},
-                                        {.name = "plan", .value = &a.plan_text},
-                                        {.name = "kind", .value = &a.kind},
-                                        {.name = "batch", .value = &a.batch},
-                                        {.name = "context", .value = &a.context},
-                                        {.name = "sites", .value = &a.sites},
-                                        {.name = "weights", .value = &a.weights},
-                                        {.name = "threads", .value = &a.threads},
-                                        {.name = "repeats", .value = &a.repeats},
-                                        {.name = "warmups", .value = &a.warmups},
-                                        {.name = "tokens", .value = &a.tokens},
-                                        {.name = "journal", .value = &a.journal},
-                                        {.name = "ops", .flag = &a.ops},
-                                        {.name = "json", .flag = &a.json},
-                                        {0}};
+    const struct option_spec specs[] = {
+        {.name = "run", .value = &a.run},         {.name = "plan", .value = &a.plan_text},
+        {.name = "kind", .value = &a.kind},       {.name = "batch", .value = &a.batch},
+        {.name = "context", .value = &a.context}, {.name = "sites", .value = &a.sites},
+        {.name = "weights", .value = &a.weights}, {.name = "threads", .value = &a.threads},
+        {.name = "device", .value = &a.device},   {.name = "repeats", .value = &a.repeats},
+        {.name = "warmups", .value = &a.warmups}, {.name = "tokens", .value = &a.tokens},
+        {.name = "journal", .value = &a.journal}, {.name = "ops", .flag = &a.ops},
+        {.name = "json", .flag = &a.json},        {0}};
     int operands;
     int status = options_parse(&cmd_bench, specs, argc, argv, &operands, err);
     if (!status && operands != (a.run ? 0 : 1))
@@ -274,7 +268,10 @@ static int bench_exec(int argc, char **argv, struct error *err)
     char *journal = a.run && !a.journal ? file_join(a.run, "journal.jsonl") : NULL;
     if (journal)
         a.journal = journal;
-    status = load_open(&l, a.run ? a.run : argv[1], &(struct load_options){.threads = a.options.threads}, err);
+    struct load_options load = {.threads = a.options.threads, .device = a.run ? LOAD_AS_TRAINED : LOAD_CPU};
+    status = model_option_device(a.device, &load.device, err);
+    if (!status)
+        status = load_open(&l, a.run ? a.run : argv[1], &load, err);
     if (!status) {
         a.options.threads = l.threads;
         status = bench_loaded(&a, &l, err);
@@ -287,8 +284,8 @@ static int bench_exec(int argc, char **argv, struct error *err)
 const struct command cmd_bench = {
     "bench",
     "CHECKPOINT | --run DIR [--kind decode|last-token|all] [--batch LIST] [--context LIST] [--sites internal|all]\n"
-    "       [--weights fp32|bf16] [--repeats N] [--warmups N] [--tokens N] [--ops] [--threads N] [--plan JSON]\n"
-    "       [--journal FILE] [--json]",
+    "       [--weights fp32|bf16] [--repeats N] [--warmups N] [--tokens N] [--ops] [--device D] [--threads N]\n"
+    "       [--plan JSON] [--journal FILE] [--json]",
     "time a model with norms, with explicit scaling, and folded",
     "  CHECKPOINT      any checkpoint, or the directory of a run\n"
     "  --run DIR       DIR/checkpoint.safetensors, with rows into DIR/journal.jsonl\n"
@@ -300,6 +297,7 @@ const struct command cmd_bench = {
     "  --repeats N     timed rounds (decode 15, last-token 50) after --warmups N untimed ones (2, 10)\n"
     "  --tokens N      decode: tokens timed in a round (32)\n"
     "  --ops           decode over the ops table instead of the CPU's own decoder\n"
+    "  --device D      cpu or cuda (with --run: where the run was trained, else cpu)\n"
     "  --threads N     CPU threads (all that the process may use)\n"
     "  --plan JSON     kinds with their lists, as `after: bench:` of a sweep has them\n"
     "  --journal FILE  append rows of the table bench to a run's journal\n"

@@ -59,11 +59,14 @@ static int run(const char *path, const struct eval_arguments *a, struct error *e
 static int eval_exec(int argc, char **argv, struct error *err)
 {
     struct eval_arguments a = {0};
-    const char *threads = NULL;
-    const struct option_spec specs[] = {
-        {.name = "text", .value = &a.text},     {.name = "tokenizer", .value = &a.tokenizer},
-        {.name = "tokens", .value = &a.tokens}, {.name = "threads", .value = &threads},
-        {.name = "json", .flag = &a.json},      {0}};
+    const char *threads = NULL, *device = NULL;
+    const struct option_spec specs[] = {{.name = "text", .value = &a.text},
+                                        {.name = "tokenizer", .value = &a.tokenizer},
+                                        {.name = "tokens", .value = &a.tokens},
+                                        {.name = "threads", .value = &threads},
+                                        {.name = "device", .value = &device},
+                                        {.name = "json", .flag = &a.json},
+                                        {0}};
     int operands;
     int status = options_parse(&cmd_eval, specs, argc, argv, &operands, err);
     if (!status && operands != 1)
@@ -72,18 +75,23 @@ static int eval_exec(int argc, char **argv, struct error *err)
         status = options_integer("--tokens", a.tokens, 1, INT64_MAX / 2, &a.most, err);
     if (!status)
         status = model_option_threads(threads, &a.load.threads, err);
+    if (!status)
+        status = model_option_device(device, &a.load.device, err);
     a.load.tokenizer = a.text != NULL;
     a.load.tokenizer_dir = a.tokenizer;
     return status ? status : run(argv[1], &a, err);
 }
 
 const struct command cmd_eval = {
-    "eval", "CHECKPOINT [--text FILE] [--tokens N] [--tokenizer DIR] [--threads N] [--json]",
+    "eval",
+    "CHECKPOINT [--text FILE] [--tokens N] [--tokenizer DIR] [--device D] [--threads N]\n"
+    "       [--json]",
     "the loss of a checkpoint, folded or not",
     "  CHECKPOINT       a checkpoint, a folded one, or the directory of a run\n"
     "  --text FILE      the text (a file or directory); else the validation split of the checkpoint's run\n"
     "  --tokens N       read no more than this many targets (all)\n"
     "  --tokenizer DIR  the tokenizer of --text (`tokenizer` beside the checkpoint)\n"
+    "  --device D       cpu (the default) or cuda\n"
     "  --threads N      CPU threads (all that the process may use)\n"
     "  --json           one JSON object\n\n"
     "The model is taken at its step's gate. The loss is the mean cross-entropy, in nats a token, without the aux "

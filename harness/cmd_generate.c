@@ -40,7 +40,7 @@ static int run(const char *path, const struct load_options *load, struct generat
 
 /* The numbers among the options, as text. */
 struct numbers {
-    const char *tokens, *temperature, *top_k, *top_p, *seed, *threads, *weights;
+    const char *tokens, *temperature, *top_k, *top_p, *seed, *threads, *weights, *device;
 };
 
 static int read_numbers(const struct numbers *n, struct generate_options *o, struct load_options *load,
@@ -58,6 +58,8 @@ static int read_numbers(const struct numbers *n, struct generate_options *o, str
         status = options_integer("--seed", n->seed, 0, INT64_MAX, &seed, err);
     if (!status)
         status = model_option_threads(n->threads, &load->threads, err);
+    if (!status)
+        status = model_option_device(n->device, &load->device, err);
     if (!status)
         status = model_option_weights(n->weights, &o->weights, err);
     o->tokens = tokens;
@@ -83,6 +85,7 @@ static int generate_exec(int argc, char **argv, struct error *err)
                                         {.name = "weights", .value = &n.weights},
                                         {.name = "tokenizer", .value = &load.tokenizer_dir},
                                         {.name = "threads", .value = &n.threads},
+                                        {.name = "device", .value = &n.device},
                                         {.name = "stats", .flag = &stats},
                                         {0}};
     int operands;
@@ -101,7 +104,7 @@ static int generate_exec(int argc, char **argv, struct error *err)
 const struct command cmd_generate = {
     "generate",
     "CHECKPOINT [--prompt TEXT] [--tokens N] [--temperature T | --greedy] [--top-k K] [--top-p P] [--seed S]\n"
-    "       [--weights fp32|bf16] [--no-cache] [--tokenizer DIR] [--threads N] [--stats]",
+    "       [--weights fp32|bf16] [--no-cache] [--tokenizer DIR] [--device D] [--threads N] [--stats]",
     "text from a checkpoint, folded or not",
     "  CHECKPOINT       a checkpoint, a folded one, or the directory of a run\n"
     "  --prompt TEXT    what to go on from (nothing: a new document)\n"
@@ -113,6 +116,7 @@ const struct command cmd_generate = {
     "  --weights W      fp32, or bf16 with sums in fp32: half the memory to read\n"
     "  --no-cache       run the whole window for every token: slow, for comparison\n"
     "  --tokenizer DIR  instead of `tokenizer` beside the checkpoint\n"
+    "  --device D       cpu (the default) or cuda\n"
     "  --threads N      CPU threads (all that the process may use)\n"
     "  --stats          the speed, on standard error\n\n"
     "Text is written as it comes, whole characters only.\n",

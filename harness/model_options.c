@@ -14,6 +14,16 @@ int model_option_weights(const char *text, enum decoder_weights *out, struct err
     return STATUS_OK;
 }
 
+int model_option_device(const char *text, enum load_device *out, struct error *err)
+{
+    if (!text)
+        return STATUS_OK;
+    if (strcmp(text, "cpu") != 0 && strcmp(text, "cuda") != 0)
+        return error_set(err, STATUS_BAD_INPUT, "--device: want cpu or cuda, got '%s'", text);
+    *out = strcmp(text, "cuda") == 0 ? LOAD_CUDA : LOAD_CPU;
+    return STATUS_OK;
+}
+
 int model_option_threads(const char *text, int *out, struct error *err)
 {
     long long value = *out;

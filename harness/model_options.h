@@ -9,6 +9,9 @@
 /* "fp32" or "bf16"; NULL leaves *out alone. */
 int model_option_weights(const char *text, enum decoder_weights *out, struct error *err);
 
+/* "cpu" or "cuda"; NULL leaves *out alone. */
+int model_option_device(const char *text, enum load_device *out, struct error *err);
+
 /* 1 to 1024; NULL leaves *out alone. */
 int model_option_threads(const char *text, int *out, struct error *err);
 
