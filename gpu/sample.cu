@@ -113,6 +113,7 @@ static __device__ int draw_token(const struct row &r, word last, word bound, wor
     for (int v = first; v < end; v++)
         if (key_of(r.z[v], v) <= last)
             mine += weight_of(r, v);
+    __syncthreads(); /* every thread has read its last sum from part */
     part[threadIdx.x] = mine;
     __syncthreads();
     for (int i = 0; i < (int)threadIdx.x; i++)
