@@ -233,6 +233,54 @@ static void test_recordings_change_nothing(void **state)
     }
 }
 
+struct clearing {
+    struct backend *be;
+    float *memory;
+    int calls;
+};
+
+static void clear(void *arg)
+{
+    struct clearing *c = arg;
+    gpu_ops_table()->zero(c->be, c->memory, 64);
+    c->calls++;
+}
+
+/* A recording ends with the memory it may be about; memory that came and went since does not touch it. */
+static void test_recordings_end_with_their_memory(void **state)
+{
+    (void)state;
+    const struct ops *ops = gpu_ops_table();
+    const struct backend_options options = {.precision = PRECISION_FP32};
+    struct clearing c = {0};
+    struct error err = {0};
+    float ones[16], back[16];
+    for (int i = 0; i < 16; i++)
+        ones[i] = 1;
+    assert_int_equal(ops->create(&c.be, &options, &err), STATUS_OK);
+    c.memory = ops->alloc(c.be, 64, &err);
+    for (int i = 0; i < 4; i++)
+        ops->replay(c.be, 5, clear, &c);
+    assert_int_equal(c.calls, 2); /* a plain one, and the recorded one */
+    void *other = ops->alloc(c.be, 64, &err);
+    ops->release(c.be, other);
+    ops->upload(c.be, c.memory, ones, sizeof ones);
+    ops->replay(c.be, 5, clear, &c);
+    assert_int_equal(c.calls, 2);
+    ops->download(c.be, back, c.memory, sizeof back);
+    assert_true(back[0] == 0 && back[15] == 0);
+    void *old = c.memory;
+    c.memory = ops->alloc(c.be, 64, &err);
+    ops->release(c.be, old);
+    ops->upload(c.be, c.memory, ones, sizeof ones);
+    ops->replay(c.be, 5, clear, &c);
+    assert_int_equal(c.calls, 3);
+    ops->download(c.be, back, c.memory, sizeof back);
+    assert_true(back[0] == 0 && back[15] == 0);
+    assert_int_equal(ops->sync(c.be, &err), STATUS_OK);
+    ops->destroy(c.be);
+}
+
 static void test_another_order_of_threads_changes_nothing(void **state)
 {
     (void)state;
@@ -386,6 +434,7 @@ int main(void)
         cmocka_unit_test(test_cases_bf16),
         cmocka_unit_test(test_trajectories_bf16),
         cmocka_unit_test(test_recordings_change_nothing),
+        cmocka_unit_test(test_recordings_end_with_their_memory),
         cmocka_unit_test(test_another_order_of_threads_changes_nothing),
         cmocka_unit_test(test_a_wrong_output_is_seen),
         cmocka_unit_test(test_out_of_memory_is_a_failure),
