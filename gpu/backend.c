@@ -67,8 +67,8 @@ static void *allocate(struct backend *be, size_t bytes, struct error *err)
     if (memory)
         return memory;
     device_memory(be->device, &free_bytes, &total_bytes);
-    error_set(err, STATUS_FAILED, "out of memory: %zu bytes asked for, %zu of %zu free on the device", bytes, free_bytes,
-              total_bytes);
+    error_set(err, STATUS_FAILED, "out of memory: %zu bytes asked for, %zu of %zu free on the device", bytes,
+              free_bytes, total_bytes);
     return NULL;
 }
 

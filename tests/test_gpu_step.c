@@ -95,7 +95,8 @@ static bool ends_with(const char *text, const char *end)
 
 /* The difference of a tensor, relative to the larger of its own length and `floor`. The key's bias has no gradient in
  * exact arithmetic (softmax ignores a shift of all scores): left out. */
-static double error_of(const struct tensorfile *want, const struct tensorfile *got, const struct tensor *t, double floor)
+static double error_of(const struct tensorfile *want, const struct tensorfile *got, const struct tensor *t,
+                       double floor)
 {
     double *a = values_of(want, t), *b = values_of(got, t), size = 0, off = 0;
     bool key_bias = ends_with(t->name, "attn.qkv.bias");
@@ -209,7 +210,8 @@ static void test_trajectories_bf16(void **state)
 {
     (void)state;
     struct ops ops = variant(true, true);
-    compare_all(trajectories, 2, true, &ops, (const char *[]){"traj/ce", "traj/scale", NULL}, (double[]){half_loss, half_case});
+    compare_all(trajectories, 2, true, &ops, (const char *[]){"traj/ce", "traj/scale", NULL},
+                (double[]){half_loss, half_case});
 }
 
 /* Replaying a recording is the same, to the bit, as running the step's ops; and recordings are in fact used. */
@@ -407,7 +409,8 @@ static void test_a_failure_names_its_op(void **state)
     const struct ops *ops = gpu_ops_table();
     assert_int_equal(ops->create(&be, &options, &err), STATUS_OK);
     float *qkv = ops->alloc(be, 60000 * 3 * sizeof *qkv, &err), *out = ops->alloc(be, 60000 * 2 * sizeof *out, &err);
-    ops->attention_forward(be, &(struct attention_forward){.qkv = qkv, .out = out, .lse = out, .B = 1, .T = 60000, .H = 1, .D = 1});
+    ops->attention_forward(
+        be, &(struct attention_forward){.qkv = qkv, .out = out, .lse = out, .B = 1, .T = 60000, .H = 1, .D = 1});
     ops->zero(be, out, 64);
     assert_int_equal(ops->sync(be, &err), STATUS_FAILED);
     assert_non_null(strstr(err.text, "cuda: attention_forward: "));
