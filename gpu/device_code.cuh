@@ -85,7 +85,8 @@ template <int W> static __device__ __forceinline__ pack<W> load(const float *p, 
 
 template <int W> static __device__ __forceinline__ pack<W> load(struct view x, size_t i)
 {
-    return x.half ? load_half((const uint16_t *)x.at + i, (pack<W> *)0) : load_full((const float *)x.at + i, (pack<W> *)0);
+    return x.half ? load_half((const uint16_t *)x.at + i, (pack<W> *)0)
+                  : load_full((const float *)x.at + i, (pack<W> *)0);
 }
 
 static __device__ __forceinline__ void store_full(float *p, pack<1> x)

@@ -1,5 +1,6 @@
-/* Milliseconds a step, tokens a second, and the rate of arithmetic as a share of one large matrix product's, for one run
- * and for several at once in this process, each with a thread, a stream and recordings of its own; decoding by variant. */
+/* Milliseconds a step, tokens a second, and the rate of arithmetic as a share of one large matrix product's, for one
+ * run and for several at once in this process, each with a thread, a stream and recordings of its own; decoding by
+ * variant. */
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -111,8 +112,8 @@ static double flops_of_token(const struct config *cfg)
     return 6 * parameters + 6 * (double)cfg->layers * C * (double)cfg->context;
 }
 
-static void bench_packed(struct tool_report *r, const struct ops *ops, const struct config *cfg, const char *name, int pack,
-                         int steps, double product)
+static void bench_packed(struct tool_report *r, const struct ops *ops, const struct config *cfg, const char *name,
+                         int pack, int steps, double product)
 {
     struct packed_run runs[PACK_MOST];
     pthread_t threads[PACK_MOST];
@@ -137,7 +138,8 @@ static void bench_packed(struct tool_report *r, const struct ops *ops, const str
     double rate = flops_of_token(cfg) * tokens * pack / slowest * 1e-12;
     report_number(r, slowest * 1e3, "ms a step", "%s, batch %d, %d at once", name, (int)cfg->batch, pack);
     report_number(r, tokens * pack / slowest, "tokens/s", "%s, batch %d, %d at once", name, (int)cfg->batch, pack);
-    report_number(r, 100 * rate / product, "% of the product's rate", "%s, batch %d, %d at once", name, (int)cfg->batch, pack);
+    report_number(r, 100 * rate / product, "% of the product's rate", "%s, batch %d, %d at once", name, (int)cfg->batch,
+                  pack);
 }
 
 /* ------------------------------------------------------------------------------------------- decode */
@@ -154,13 +156,14 @@ static int bench_variants(struct tool_report *r, const struct model *m, const ch
         if (status)
             return status;
         for (int v = 0; v < BENCH_VARIANTS; v++)
-            report_number(r, result.tokens_per_s[v], "tokens/s", "%s decoding, batch %d, context %d, %s", name, batches[b],
-                          context, bench_variant_name((enum bench_variant)v));
+            report_number(r, result.tokens_per_s[v], "tokens/s", "%s decoding, batch %d, context %d, %s", name,
+                          batches[b], context, bench_variant_name((enum bench_variant)v));
     }
     return STATUS_OK;
 }
 
-static void bench_decoding(struct tool_report *r, const struct ops *ops, const struct config *cfg, const char *name, bool tiny)
+static void bench_decoding(struct tool_report *r, const struct ops *ops, const struct config *cfg, const char *name,
+                           bool tiny)
 {
     const struct backend_options options = {.precision = PRECISION_BF16};
     struct backend *be = NULL;
@@ -187,8 +190,8 @@ void bench_run(struct tool_report *r, const struct ops *ops, bool tiny)
     static const struct {
         const char *preset, *batch;
         int steps, packs;
-    } rows[] = {{"1M", "64", 40, 3}, {"3M", "64", 40, 3}, {"9M", "64", 40, 3}, {"30M", "64", 30, 3}, {"gpt2", "8", 20, 1},
-                {"1M", "8", 60, 3}};
+    } rows[] = {{"1M", "64", 40, 3},  {"3M", "64", 40, 3},  {"9M", "64", 40, 3},
+                {"30M", "64", 30, 3}, {"gpt2", "8", 20, 1}, {"1M", "8", 60, 3}};
     static const int packs[] = {1, 4, 8};
     struct ops half;
     double product = product_rate(ops, tiny);

@@ -14,12 +14,26 @@
  * an operand alone is off by up to 2^-9. */
 static const double full_slack = 20, half_slack = 2e4;
 
-static const char *const slots[] = {"embed_forward", "embed_backward", "residual_add", "norm_forward", "norm_backward",
-                                    "linear_forward", "linear_backward", "attention_forward", "attention_backward", "head",
-                                    "aux_loss", "radial_probe", "sum_squares", "adamw", "ema_update", "decode_attention",
+static const char *const slots[] = {"embed_forward",
+                                    "embed_backward",
+                                    "residual_add",
+                                    "norm_forward",
+                                    "norm_backward",
+                                    "linear_forward",
+                                    "linear_backward",
+                                    "attention_forward",
+                                    "attention_backward",
+                                    "head",
+                                    "aux_loss",
+                                    "radial_probe",
+                                    "sum_squares",
+                                    "adamw",
+                                    "ema_update",
+                                    "decode_attention",
                                     "sample"};
 
-/* Every case of a slot against the reference, and a second time for the same bits. The value is the cases that differ. */
+/* Every case of a slot against the reference, and a second time for the same bits. The value is the cases that differ.
+ */
 static void check_slot(struct tool_report *r, const struct ops *ops, struct backend *be, struct backend *ref,
                        const char *slot, const char *precision, double slack)
 {
@@ -171,8 +185,8 @@ static void check_gradients(struct tool_report *r, const struct ops *ops, const 
     if (status)
         report_fault(r, err.text, "gradients of %s in %s", preset, half ? "bf16" : "fp32");
     else
-        report_check(r, gradient_error(&cpu, &gpu), half ? 6e-2 : 2e-4, "gradients of %s in %s, the worst tensor", preset,
-                     half ? "bf16" : "fp32");
+        report_check(r, gradient_error(&cpu, &gpu), half ? 6e-2 : 2e-4, "gradients of %s in %s, the worst tensor",
+                     preset, half ? "bf16" : "fp32");
     if (gpu.ops)
         subject_close(&gpu);
     if (cpu.ops)
@@ -180,8 +194,8 @@ static void check_gradients(struct tool_report *r, const struct ops *ops, const 
 }
 
 /* Steps on the same windows; the losses, and a copy of the parameters in the end (the caller frees it). */
-static int train(const struct ops *ops, const struct config *cfg, int threads, int steps, double *losses, float **params,
-                 struct error *err)
+static int train(const struct ops *ops, const struct config *cfg, int threads, int steps, double *losses,
+                 float **params, struct error *err)
 {
     struct subject s = {0};
     int status = subject_open(&s, ops, cfg, threads, steps, err);
@@ -214,8 +228,9 @@ static void check_curve(struct tool_report *r, const struct ops *ops, const stru
 {
     static const char *const pairs[] = {"taper.sites=all", "aux.lambda=0.1", "train.steps=20", "gate.warmup=5",
                                         "gate.end=14", "train.batch=4", "train.lr_warmup=2", NULL};
-    static const char *const small[] = {"taper.sites=all", "train.steps=6", "gate.warmup=2", "gate.end=4", "train.batch=1",
-                                        "model.context=16", "model.vocab=64", "model.layers=1", NULL};
+    static const char *const small[] = {"taper.sites=all", "train.steps=6",  "gate.warmup=2",
+                                        "gate.end=4",      "train.batch=1",  "model.context=16",
+                                        "model.vocab=64",  "model.layers=1", NULL};
     const char *precision = half ? "bf16" : "fp32";
     const int steps = o->tiny ? TINY_STEPS : STEPS;
     double losses[4][STEPS] = {{0}};

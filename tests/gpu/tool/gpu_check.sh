@@ -12,7 +12,8 @@ if grep -q '^skipped: ' "$build/gpu-check.log"; then exit 0; fi
 # The sanitizer slows everything by some hundred times: a tiny model, one step of each kind.
 sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
 if [ -x "$sanitizer" ]; then
-    if timeout 60 "$sanitizer" --tool memcheck --error-exitcode 9 "$tool" bench --tiny > "$build/gpu-sanitizer.log" 2>&1; then
+    if timeout 60 "$sanitizer" --tool memcheck --error-exitcode 9 "$tool" bench --tiny \
+        > "$build/gpu-sanitizer.log" 2>&1; then
         echo "ok     compute-sanitizer on a tiny model's steps and decoding"
     else
         echo "FAILED compute-sanitizer on a tiny model's steps and decoding (see $build/gpu-sanitizer.log)"

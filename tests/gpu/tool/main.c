@@ -12,7 +12,8 @@ static int usage(void)
     return 2;
 }
 
-static int run(const char *what, bool tiny, const char *json, const struct gpu_library *library, const struct gpu_device *gpu)
+static int run(const char *what, bool tiny, const char *json, const struct gpu_library *library,
+               const struct gpu_device *gpu)
 {
     struct tool_report report;
     struct error err = {0};

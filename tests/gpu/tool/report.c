@@ -36,8 +36,8 @@ static void add(struct tool_report *r, const char *name, json_t *value, json_t *
     double now = tool_seconds(), seconds = now - r->begun;
     r->failed += !ok;
     r->begun = now;
-    json_array_append_new(r->rows, json_pack("{s:s, s:o, s:o, s:s, s:b, s:f}", "name", name, "value", value, "bound", bound,
-                                             "unit", unit, "ok", ok, "seconds", seconds));
+    json_array_append_new(r->rows, json_pack("{s:s, s:o, s:o, s:s, s:b, s:f}", "name", name, "value", value, "bound",
+                                             bound, "unit", unit, "ok", ok, "seconds", seconds));
 }
 
 void report_check(struct tool_report *r, double value, double bound, const char *format, ...)
@@ -77,11 +77,13 @@ void report_number(struct tool_report *r, double value, const char *unit, const 
     add(r, name, number(value), json_null(), unit, true);
 }
 
-int report_write(const struct tool_report *r, const char *path, const char *device, const char *build, struct error *err)
+int report_write(const struct tool_report *r, const char *path, const char *device, const char *build,
+                 struct error *err)
 {
     json_t *all = json_pack("{s:s, s:s, s:s, s:s, s:O}", "device", device, "build", build, "version",
                             version_string(), "revision", version_revision(), "rows", r->rows);
-    int status = json_dump_file(all, path, JSON_INDENT(1)) ? error_set(err, STATUS_FAILED, "%s: cannot write", path) : STATUS_OK;
+    int status =
+        json_dump_file(all, path, JSON_INDENT(1)) ? error_set(err, STATUS_FAILED, "%s: cannot write", path) : STATUS_OK;
     json_decref(all);
     return status;
 }

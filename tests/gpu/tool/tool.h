@@ -26,14 +26,16 @@ void report_check(struct tool_report *r, double value, double bound, const char 
     __attribute__((format(printf, 4, 5)));
 
 /* A check that could not be made. */
-void report_fault(struct tool_report *r, const char *text, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void report_fault(struct tool_report *r, const char *text, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* A measurement. */
 void report_number(struct tool_report *r, double value, const char *unit, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
 /* {device, build, version, rows} to a file. */
-int report_write(const struct tool_report *r, const char *path, const char *device, const char *build, struct error *err);
+int report_write(const struct tool_report *r, const char *path, const char *device, const char *build,
+                 struct error *err);
 
 double tool_seconds(void);
 
