@@ -1,4 +1,5 @@
-/* The report's parts: texts escaped, checks in words, SVG made fit for a page. The specs it is usually made from load. */
+/* The report's parts: texts escaped, checks in words, SVG made fit for a page. The specs it is usually made from load.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,11 +20,11 @@
 
 static struct fixture f;
 
-#define GOOD(call)                                                                                                    \
-    do {                                                                                                              \
-        struct error err_ = {0}, *err = &err_;                                                                        \
-        if ((call) != STATUS_OK)                                                                                      \
-            fail_msg("%s", err_.text);                                                                                \
+#define GOOD(call)                                                                                                     \
+    do {                                                                                                               \
+        struct error err_ = {0}, *err = &err_;                                                                         \
+        if ((call) != STATUS_OK)                                                                                       \
+            fail_msg("%s", err_.text);                                                                                 \
     } while (0)
 
 static int setup(void **state)
@@ -62,14 +63,19 @@ static void checks_say_what_the_numbers_say(void **state)
 {
     (void)state;
     char *text = checks("paper");
-    /* At step 100: all 6.5 + 0.03125 seed over the seeds 0, 1, 3, 4 that are done and finite; all+aux 2.75 + 0.0625 ... */
-    holds(text, "<li class=\"holds\">Logit chasing: visible, and held by the anchor. The RMS of the logits ends at 6.56 for all, at "
+    /* At step 100: all 6.5 + 0.03125 seed over the seeds 0, 1, 3, 4 that are done and finite; all+aux 2.75 + 0.0625 ...
+     */
+    holds(text, "<li class=\"holds\">Logit chasing: visible, and held by the anchor. The RMS of the logits ends at "
+                "6.56 for all, at "
                 "2.81 for all+aux and at 2.55 for the baseline");
-    holds(text, "<li class=\"holds\">Scale anchoring: s(h) ends at 1.10 with the auxiliary loss (target 1.06) and at 4.00 without");
+    holds(text, "<li class=\"holds\">Scale anchoring: s(h) ends at 1.10 with the auxiliary loss (target 1.06) and at "
+                "4.00 without");
     holds(text, "<li class=\"holds\">Proposition 1");
     holds(text, "any logged step is 5.0e-07, at most 4.0e-07 of the tangential part");
     holds(text, "<li class=\"fails\">Proposition 2"); /* the made-up steps break the bound on purpose */
-    holds(text, "<li class=\"holds\">Folding: the logits of the folded models differ from the tapered ones by at most 9.0e-07");
+    holds(
+        text,
+        "<li class=\"holds\">Folding: the logits of the folded models differ from the tapered ones by at most 9.0e-07");
     free(text);
 }
 
@@ -127,8 +133,11 @@ static void svg_is_made_fit_for_a_page(void **state)
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    report_put_svg(out, "<?xml version=\"1.0\"?>\n<svg width=\"2\">\n<title>x</title><desc>by</desc><g id=\"canvas\"><path id='gp1'/>"
-                        "<use xlink:href='#gp1' fill=\"url(#gp2)\"/></g></svg>\n", "fig-a", "A <b>");
+    report_put_svg(
+        out,
+        "<?xml version=\"1.0\"?>\n<svg width=\"2\">\n<title>x</title><desc>by</desc><g id=\"canvas\"><path id='gp1'/>"
+        "<use xlink:href='#gp1' fill=\"url(#gp2)\"/></g></svg>\n",
+        "fig-a", "A <b>");
     fclose(out);
     assert_string_equal(text, "<svg role=\"img\" aria-label=\"A &lt;b&gt;\" width=\"2\">\n<g><path id='fig-a-gp1'/>"
                               "<use xlink:href='#fig-a-gp1' fill=\"url(#fig-a-gp2)\"/></g></svg>\n");
@@ -141,8 +150,11 @@ static void the_paper_s_sweeps_load(void **state)
     static const struct {
         const char *path;
         int runs;
-    } specs[] = {{"experiments/demo.yaml", 33}, {"experiments/tinystories.yaml", 120}, {"experiments/ablation-gate.yaml", 24},
-                 {"experiments/ablation-lambda.yaml", 33}, {"experiments/decode.yaml", 6}};
+    } specs[] = {{"experiments/demo.yaml", 33},
+                 {"experiments/tinystories.yaml", 120},
+                 {"experiments/ablation-gate.yaml", 24},
+                 {"experiments/ablation-lambda.yaml", 33},
+                 {"experiments/decode.yaml", 6}};
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
         struct spec spec;
         GOOD(spec_load(&spec, specs[i].path, stderr, err));
@@ -155,8 +167,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(checks_say_what_the_numbers_say), TEST(checks_know_what_they_cannot_judge), TEST(texts_are_escaped),
-        TEST(no_sweep_no_report), cmocka_unit_test(svg_is_made_fit_for_a_page), cmocka_unit_test(the_paper_s_sweeps_load),
+        TEST(checks_say_what_the_numbers_say),
+        TEST(checks_know_what_they_cannot_judge),
+        TEST(texts_are_escaped),
+        TEST(no_sweep_no_report),
+        cmocka_unit_test(svg_is_made_fit_for_a_page),
+        cmocka_unit_test(the_paper_s_sweeps_load),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
