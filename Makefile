@@ -160,7 +160,7 @@ $(BUILD)/sim/%.cpp.o: %.cpp
 	$(CXX) $(CPPFLAGS) $(CXXFLAGS) -c -o $@ $<
 
 $(GPU_TEST_BINS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(GPU_SIM_O) $(SUPPORT_O) $(BUILD)/libharness.a $(BUILD)/libcore.a
-	$(CC) $(CFLAGS) -rdynamic -o $@ $^ $(LDLIBS) -lcmocka $(if $(GPU_SIM_O),-lstdc++)
+	$(CC) $(CFLAGS) -rdynamic -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS) -lcmocka $(if $(GPU_SIM_O),-lstdc++)
 
 # Plans of cuDNN are built with no device, by a stand-in for the driver's library. Not under sanitizers.
 PLANS := $(BUILD)/tests/test_gpu_plans
@@ -185,7 +185,20 @@ $(BUILD)/tests/gpu/lib%.so: tests/gpu/libraries/%.c
 $(BUILD)/tests/test_gpu_load: | $(patsubst tests/gpu/libraries/%.c,$(BUILD)/tests/gpu/lib%.so,$(wildcard tests/gpu/libraries/*.c))
 $(BUILD)/tests/test_gpu_load.o: CPPFLAGS += -DLIBRARIES='"$(BUILD)/tests/gpu"' -DGPU_MISSING='"$(GPU_MISSING)"'
 
-.PHONY: gpu-absent
+# What needs a device: its checks and timings.
+GPU_TOOL_O := $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/main.c,$(wildcard tests/gpu/tool/*.c)))
+$(BUILD)/gpu_tool: $(BUILD)/tests/gpu/tool/main.o $(GPU_TOOL_O) $(SUPPORT_O) $(BUILD)/libharness.a $(BUILD)/libcore.a
+	$(CC) $(CFLAGS) -rdynamic -o $@ $^ $(LDLIBS) -lcmocka
+$(BUILD)/tests/test_gpu_tool: $(GPU_TOOL_O)
+
+gpu-check: all $(BUILD)/gpu_tool ## check the CUDA backend on a device (5 minutes; says 'skipped: no device' without)
+	@tests/gpu/tool/gpu_check.sh $(BUILD)
+
+gpu-bench: all $(BUILD)/gpu_tool ## time it: steps of every size, several runs at once, decoding (5 minutes)
+	@timeout 300 $(BUILD)/gpu_tool bench --json $(BUILD)/gpu-bench.json
+
+.PHONY: gpu-absent gpu-check gpu-bench
+-include $(GPU_TOOL_O:.o=.d) $(BUILD)/tests/gpu/tool/main.d
 -include $(GPU_SIM_O:.o=.d) $(CUDA_O:.o=.d)
 
 tests: $(BUILD)/taper $(TEST_BINS)

@@ -2,7 +2,7 @@
 # Install the Debian packages taper is built from and tested with; says what it installs, does nothing when all is there.
 set -eu
 packages=(
-    gcc make pkg-config libc6-dev           # building
+    gcc g++ make pkg-config libc6-dev       # building (C++ only for the tests of the CUDA kernels)
     libopenblas-openmp-dev                  # matrix products on the CPU
     libjansson-dev libyaml-dev libsqlite3-dev libuv1-dev libpcre2-dev libsodium-dev
     gnuplot-nox curl sqlite3                # figures, downloads, a shell for the database

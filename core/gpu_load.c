@@ -12,10 +12,13 @@ static const char file_name[] = "libtaper_gpu.so";
 
 static int check(const char *path, const struct gpu_library *library, struct error *err)
 {
-    if (library->abi != GPU_ABI || library->library_bytes != sizeof *library || library->ops_bytes != sizeof(struct ops))
-        return error_set(err, STATUS_BAD_INPUT, "%s: another version's: interface %u with tables of %u and %u bytes, this "
-                         "program wants %d with %zu and %zu; build both together", path, library->abi,
-                         library->library_bytes, library->ops_bytes, GPU_ABI, sizeof *library, sizeof(struct ops));
+    if (library->abi != GPU_ABI || library->library_bytes != sizeof *library ||
+        library->ops_bytes != sizeof(struct ops))
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: another version's: interface %u with tables of %u and %u bytes, this "
+                         "program wants %d with %zu and %zu; build both together",
+                         path, library->abi, library->library_bytes, library->ops_bytes, GPU_ABI, sizeof *library,
+                         sizeof(struct ops));
     const char *empty = ops_first_empty(library->ops);
     if (empty)
         return error_set(err, STATUS_BAD_INPUT, "%s: its ops table has no %s", path, empty);
@@ -60,8 +63,10 @@ int gpu_load(const struct gpu_library **out, struct error *err)
     if (!loaded) {
         char *path = named && *named ? memory_string(named) : beside_program();
         if (access(path, F_OK) != 0)
-            status = error_set(err, STATUS_BAD_INPUT, "%s: there is no such file: this build has no CUDA backend (it is "
-                               "built where nvcc and cuDNN are; TAPER_GPU_LIB names one elsewhere)", path);
+            status = error_set(err, STATUS_BAD_INPUT,
+                               "%s: there is no such file: this build has no CUDA backend (it is "
+                               "built where nvcc and cuDNN are; TAPER_GPU_LIB names one elsewhere)",
+                               path);
         else
             status = gpu_load_from(path, &loaded, err);
         free(path);

@@ -5,8 +5,8 @@
 
 enum { MIB = 1 << 20, LIBRARIES = 256 * MIB /* kernels that are loaded, cuBLASLt's workspace */, LOGITS = 32 * MIB };
 
-/* As the backend asks for it: rows of logits, attention's sums and workspace, sorting tokens, and the unused part of the
- * pieces it is taken in. */
+/* As the backend asks for it: rows of logits, attention's sums and workspace, sorting tokens, and the unused part of
+ * the pieces it is taken in. */
 static size_t scratch_need(const struct config *cfg, bool half)
 {
     const size_t B = (size_t)cfg->batch, T = (size_t)cfg->context, N = B * T, C = (size_t)cfg->d_model;
@@ -48,9 +48,11 @@ int gpu_memory_check(const struct config *cfg, bool half, size_t free_bytes, siz
     struct gpu_memory need = gpu_memory_need(cfg, half);
     if (need.total <= free_bytes)
         return STATUS_OK;
-    return error_set(err, STATUS_FAILED, "out of memory: the run takes about %zu MiB (parameters and moments %zu, "
-                     "activations %zu, evaluation %zu, scratch %zu), the device has %zu of %zu MiB free; half of train.batch "
-                     "with twice train.accumulate takes less", mebibytes(need.total), mebibytes(need.parameters),
-                     mebibytes(need.activations), mebibytes(need.evaluation), mebibytes(need.scratch),
-                     free_bytes / MIB, total_bytes / MIB);
+    return error_set(
+        err, STATUS_FAILED,
+        "out of memory: the run takes about %zu MiB (parameters and moments %zu, "
+        "activations %zu, evaluation %zu, scratch %zu), the device has %zu of %zu MiB free; half of train.batch "
+        "with twice train.accumulate takes less",
+        mebibytes(need.total), mebibytes(need.parameters), mebibytes(need.activations), mebibytes(need.evaluation),
+        mebibytes(need.scratch), free_bytes / MIB, total_bytes / MIB);
 }

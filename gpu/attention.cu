@@ -1,7 +1,8 @@
 /* Causal attention in fp32 for any head width, and the decode step: softmax(q k^T / sqrt(D)) v per head.
  *
  * A block works out one row of scores: threads share the keys of the row, then warps share the rows to be summed. The
- * backward runs twice over the scores, by query for dq and by key for dk and dv, so that nothing is added atomically. */
+ * backward runs twice over the scores, by query for dq and by key for dk and dv, so that nothing is added atomically.
+ */
 #include "gpu/device_code.cuh"
 
 enum { THREADS = 128, WARPS = THREADS / WARP };
@@ -36,7 +37,8 @@ static __device__ __forceinline__ float dot(const float *x, const float *y, int 
     return sum;
 }
 
-/* to[d] = factor * sum over u in first..last of weights[u] rows[u * stride + d]; a barrier before it is the caller's. */
+/* to[d] = factor * sum over u in first..last of weights[u] rows[u * stride + d]; a barrier before it is the caller's.
+ */
 static __device__ __forceinline__ void add_rows(float *to, const float *weights, const float *rows, size_t stride,
                                                 int first, int last, int D, float factor, float *partial)
 {
@@ -104,7 +106,8 @@ __global__ void __launch_bounds__(THREADS)
         lse[((size_t)b * H + h) * T + t] = total;
 }
 
-extern "C" void kernel_attention_forward(void *stream, const float *qkv, float *out, float *lse, int B, int T, int H, int D)
+extern "C" void kernel_attention_forward(void *stream, const float *qkv, float *out, float *lse, int B, int T, int H,
+                                         int D)
 {
     LAUNCH(attention_rows, dim3(T, H, B), THREADS, kernel_attention_shared(T, D), stream, qkv, out, lse, T, H, D);
 }
@@ -152,7 +155,8 @@ __global__ void __launch_bounds__(THREADS) attention_keys(struct attention_backw
     }
     __syncthreads();
     add_rows(a.dqkv + part_at(1, b, u, h, T, H, D), w.scores, queries, stride, u, T - 1, D, scale, w.partial);
-    add_rows(a.dqkv + part_at(2, b, u, h, T, H, D), w.others, a.dout + first, (size_t)H * D, u, T - 1, D, 1.0f, w.partial);
+    add_rows(a.dqkv + part_at(2, b, u, h, T, H, D), w.others, a.dout + first, (size_t)H * D, u, T - 1, D, 1.0f,
+             w.partial);
 }
 
 extern "C" void kernel_attention_backward(void *stream, const struct attention_backward *a, float *dots)

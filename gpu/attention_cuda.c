@@ -56,7 +56,8 @@ struct attention_plan *device_attention_plan(struct device *d, const struct atte
     struct plan_cache *c = d->plans;
     for (int i = 0; i < c->count; i++) {
         const struct attention_shape *s = &c->at[i]->shape;
-        if (c->at[i]->backward == backward && s->B == shape->B && s->T == shape->T && s->H == shape->H && s->D == shape->D)
+        if (c->at[i]->backward == backward && s->B == shape->B && s->T == shape->T && s->H == shape->H &&
+            s->D == shape->D)
             return c->at[i];
     }
     if (d->capturing) {
@@ -84,7 +85,8 @@ void device_attention_run(struct device *d, struct attention_plan *p, void *cons
     if (device_failed(d))
         return;
     if (cudnn_plan_names(p->plan, ATTENTION_DQ_SUM))
-        device_zero(d, memory[ATTENTION_DQ_SUM], (size_t)s->B * (size_t)s->H * (size_t)s->T * (size_t)s->D * sizeof(float));
+        device_zero(d, memory[ATTENTION_DQ_SUM],
+                    (size_t)s->B * (size_t)s->H * (size_t)s->T * (size_t)s->D * sizeof(float));
     if (cudnn_plan_run(p->plan, d->dnn, memory, workspace, &err))
         device_fail(d, "%s", err.text);
 }

@@ -35,7 +35,8 @@ static int dense(struct attention_graph *g, int64_t id, enum graph_type type, co
     return add_tensor(g, id, type, dim, stride);
 }
 
-static int temporary(struct attention_graph *g, enum graph_type type, const struct attention_shape *s, int rows, int columns)
+static int temporary(struct attention_graph *g, enum graph_type type, const struct attention_shape *s, int rows,
+                     int columns)
 {
     return dense(g, next_virtual(g), type, s, rows, columns);
 }
@@ -97,7 +98,8 @@ void attention_graph_forward(struct attention_graph *g, const struct attention_s
 {
     const int T = s->T;
     *g = (struct attention_graph){.tensor_count = 0};
-    int q = part(g, ATTENTION_Q, s, 3, false), k = part(g, ATTENTION_K, s, 3, true), v = part(g, ATTENTION_V, s, 3, false);
+    int q = part(g, ATTENTION_Q, s, 3, false), k = part(g, ATTENTION_K, s, 3, true),
+        v = part(g, ATTENTION_V, s, 3, false);
     int product = node(g, GRAPH_MATMUL, q, k, temporary(g, GRAPH_F32, s, T, T));
     int scaled = node(g, GRAPH_MUL, product, scalar(g, ATTENTION_SCALE), temporary(g, GRAPH_F32, s, T, T));
     int scores = causal(g, s, scaled);
@@ -116,7 +118,8 @@ void attention_graph_backward(struct attention_graph *g, const struct attention_
 {
     const int T = s->T, D = s->D;
     *g = (struct attention_graph){.tensor_count = 0};
-    int q = part(g, ATTENTION_Q, s, 3, false), k = part(g, ATTENTION_K, s, 3, true), v = part(g, ATTENTION_V, s, 3, true);
+    int q = part(g, ATTENTION_Q, s, 3, false), k = part(g, ATTENTION_K, s, 3, true),
+        v = part(g, ATTENTION_V, s, 3, true);
     int out = part(g, ATTENTION_OUT, s, 1, false), dout = part(g, ATTENTION_DOUT, s, 1, false);
     int lse = dense(g, ATTENTION_LSE, GRAPH_F32, s, T, 1), scale = scalar(g, ATTENTION_SCALE);
     int along = node(g, GRAPH_MUL, dout, out, temporary(g, GRAPH_F32, s, T, D));

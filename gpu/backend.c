@@ -67,8 +67,8 @@ static void *allocate(struct backend *be, size_t bytes, struct error *err)
     if (memory)
         return memory;
     device_memory(be->device, &free_bytes, &total_bytes);
-    error_set(err, STATUS_FAILED, "out of memory: %zu bytes asked for, %zu of %zu free on the device", bytes, free_bytes,
-              total_bytes);
+    error_set(err, STATUS_FAILED, "out of memory: %zu bytes asked for, %zu of %zu free on the device", bytes,
+              free_bytes, total_bytes);
     return NULL;
 }
 
@@ -96,11 +96,30 @@ void *backend_alloc(struct backend *be, size_t bytes, struct error *err)
     return memory;
 }
 
+static void forget(struct backend *be, struct recording *r)
+{
+    device_graph_free(be->device, r->graph);
+    regions_snapshot_free(&r->after);
+    *r = (struct recording){0};
+}
+
+/* A recording goes with any memory that was there when it was made: it may hold its address. */
+static void forget_recordings_of(struct backend *be, const struct region *region)
+{
+    for (int key = 0; key < GRAPH_KEYS; key++)
+        for (int i = 0; i < be->recordings[key].after.count; i++)
+            if (be->recordings[key].after.at[i].id == region->id) {
+                forget(be, &be->recordings[key]);
+                break;
+            }
+}
+
 void backend_release(struct backend *be, void *memory)
 {
     struct region *region = memory ? regions_find(&be->regions, memory) : NULL;
     if (!region)
         return;
+    forget_recordings_of(be, region);
     device_release(be->device, region->twin);
     regions_remove(&be->regions, memory);
     device_release(be->device, memory);
@@ -268,13 +287,6 @@ void backend_zero(struct backend *be, void *memory, size_t bytes)
 }
 
 /* ------------------------------------------------------------------------------------------- graphs */
-
-static void forget(struct backend *be, struct recording *r)
-{
-    device_graph_free(be->device, r->graph);
-    regions_snapshot_free(&r->after);
-    *r = (struct recording){0};
-}
 
 void backend_forget_graphs(struct backend *be)
 {

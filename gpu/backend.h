@@ -2,8 +2,8 @@
  *
  * One op, one function: it names itself with backend_begin, asks for its inputs in the precision it wants (read_*),
  * says what it writes (write_*), takes scratch, and enqueues. In fp32 mode everything is `full` and nothing is tracked.
- * A recording (replay) fixes pointers and conversions; it is only launched while the validity of every tensor is what it
- * was when it was recorded, and recorded anew otherwise. */
+ * A recording (replay) fixes pointers and conversions; it is only launched while the validity of every tensor is what
+ * it was when it was recorded, and recorded anew otherwise. */
 #ifndef TAPER_GPU_BACKEND_H
 #define TAPER_GPU_BACKEND_H
 

@@ -85,7 +85,8 @@ template <int W> static __device__ __forceinline__ pack<W> load(const float *p, 
 
 template <int W> static __device__ __forceinline__ pack<W> load(struct view x, size_t i)
 {
-    return x.half ? load_half((const uint16_t *)x.at + i, (pack<W> *)0) : load_full((const float *)x.at + i, (pack<W> *)0);
+    return x.half ? load_half((const uint16_t *)x.at + i, (pack<W> *)0)
+                  : load_full((const float *)x.at + i, (pack<W> *)0);
 }
 
 static __device__ __forceinline__ void store_full(float *p, pack<1> x)
@@ -141,27 +142,34 @@ static __device__ __forceinline__ float warp_larger(float x)
     return x;
 }
 
-/* Every thread of the block gets the sum. part: 32 T of shared memory. The block is whole warps. */
+/* Every thread of the block gets the sum, of the warps' in their order. part: 32 T of shared memory. The block is whole
+ * warps. */
 template <class T> static __device__ __forceinline__ T block_sum(T x, T *part)
 {
-    int warps = blockDim.x / WARP, lane = threadIdx.x % WARP;
+    int warps = blockDim.x / WARP;
     x = warp_sum(x);
     __syncthreads(); /* the last use of part is over */
-    if (lane == 0)
+    if (threadIdx.x % WARP == 0)
         part[threadIdx.x / WARP] = x;
     __syncthreads();
-    return warp_sum(lane < warps ? part[lane] : (T)0);
+    T sum = part[0];
+    for (int w = 1; w < warps; w++)
+        sum += part[w];
+    return sum;
 }
 
 static __device__ __forceinline__ float block_larger(float x, float *part)
 {
-    int warps = blockDim.x / WARP, lane = threadIdx.x % WARP;
+    int warps = blockDim.x / WARP;
     x = warp_larger(x);
     __syncthreads();
-    if (lane == 0)
+    if (threadIdx.x % WARP == 0)
         part[threadIdx.x / WARP] = x;
     __syncthreads();
-    return warp_larger(lane < warps ? part[lane] : -INFINITY);
+    float most = part[0];
+    for (int w = 1; w < warps; w++)
+        most = larger(most, part[w]);
+    return most;
 }
 
 /* --------------------------------------------------------------------------------------------- hosts */

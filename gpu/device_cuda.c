@@ -29,7 +29,8 @@ bool device_keep(struct device *d, const char *call, cudaError_t result)
     if (result == cudaSuccess)
         return true;
     /* the macro's text of the call is cut at its arguments */
-    device_fail(d, "%.*s: %s (%s)", (int)strcspn(call, "("), call, cudaGetErrorString(result), cudaGetErrorName(result));
+    device_fail(d, "%.*s: %s (%s)", (int)strcspn(call, "("), call, cudaGetErrorString(result),
+                cudaGetErrorName(result));
     return false;
 }
 
@@ -54,8 +55,8 @@ int device_take_fault(struct device *d, struct error *err)
 static void uuid_text(const struct cudaDeviceProp *p, char to[UUID_TEXT])
 {
     const unsigned char *b = (const unsigned char *)p->uuid.bytes;
-    snprintf(to, UUID_TEXT, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2],
-             b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+    snprintf(to, UUID_TEXT, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
+             b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
 }
 
 static int count_devices(int *count, struct error *err)
@@ -65,10 +66,12 @@ static int count_devices(int *count, struct error *err)
     if (result == cudaErrorInsufficientDriver && (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0))
         return error_set(err, STATUS_FAILED, "no CUDA device: there is no NVIDIA driver on this machine");
     if (result == cudaErrorInsufficientDriver)
-        return error_set(err, STATUS_FAILED, "no CUDA device: the driver is for CUDA %d.%d at most, this library needs %d.%d",
+        return error_set(err, STATUS_FAILED,
+                         "no CUDA device: the driver is for CUDA %d.%d at most, this library needs %d.%d",
                          driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
     if (result != cudaSuccess)
-        return error_set(err, STATUS_FAILED, "no CUDA device: %s (%s)", cudaGetErrorString(result), cudaGetErrorName(result));
+        return error_set(err, STATUS_FAILED, "no CUDA device: %s (%s)", cudaGetErrorString(result),
+                         cudaGetErrorName(result));
     return *count > 0 ? STATUS_OK : error_set(err, STATUS_FAILED, "no CUDA device is visible");
 }
 
@@ -101,7 +104,8 @@ static void open_parts(struct device *d)
 {
     const char *backward = getenv("TAPER_GPU_ATTENTION_BACKWARD");
     d->deterministic = !backward || strcmp(backward, "atomic") != 0;
-    if (!CUDA_TRY(d, cudaSetDevice(d->index)) || !CUDA_TRY(d, cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking)) ||
+    if (!CUDA_TRY(d, cudaSetDevice(d->index)) ||
+        !CUDA_TRY(d, cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking)) ||
         !CUDA_TRY(d, cudaMallocHost((void **)&d->staging.memory, 2 * (size_t)STAGING_HALF)))
         return;
     for (int i = 0; i < 2; i++)

@@ -42,7 +42,8 @@ extern "C" void kernel_to_full(void *stream, float *to, const uint16_t *from, si
 }
 
 template <int W>
-__global__ void __launch_bounds__(THREADS) residual_add(struct sink out, const float *in, struct view delta, size_t count)
+__global__ void __launch_bounds__(THREADS)
+    residual_add(struct sink out, const float *in, struct view delta, size_t count)
 {
     size_t i = global_thread() * W;
     if (i >= count)
@@ -138,8 +139,8 @@ __global__ void __launch_bounds__(THREADS)
     store(out, i, z);
 }
 
-extern "C" void kernel_activate(void *stream, struct sink pre, const float *bias, struct sink out, enum op_act act, int N,
-                                int O)
+extern "C" void kernel_activate(void *stream, struct sink pre, const float *bias, struct sink out, enum op_act act,
+                                int N, int O)
 {
     int width = act == ACT_SWIGLU ? O / 2 : O;
     size_t count = (size_t)N * width;

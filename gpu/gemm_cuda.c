@@ -44,8 +44,20 @@ static int alignment(const void *p)
 
 static struct product_key key_of(const struct gemm *g)
 {
-    return (struct product_key){g->m, g->n, g->k, g->lda, g->ldb, g->ldd, alignment(g->a), alignment(g->b), alignment(g->d),
-                                alignment(g->bias), g->a_transposed, g->b_transposed, g->half_in, g->half_out,
+    return (struct product_key){g->m,
+                                g->n,
+                                g->k,
+                                g->lda,
+                                g->ldb,
+                                g->ldd,
+                                alignment(g->a),
+                                alignment(g->b),
+                                alignment(g->d),
+                                alignment(g->bias),
+                                g->a_transposed,
+                                g->b_transposed,
+                                g->half_in,
+                                g->half_out,
                                 g->accumulate};
 }
 
@@ -55,25 +67,29 @@ static bool describe(struct device *d, struct product *p, const struct gemm *g)
     const cublasOperation_t first = g->b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
     const cublasOperation_t second = g->a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
     const uint64_t m = (uint64_t)g->m, n = (uint64_t)g->n, k = (uint64_t)g->k;
-    bool ok = keep(d, "cublasLtMatmulDescCreate", cublasLtMatmulDescCreate(&p->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F)) &&
-              keep(d, "cublasLtMatrixLayoutCreate",
-                   cublasLtMatrixLayoutCreate(&p->a, in, g->b_transposed ? k : n, g->b_transposed ? n : k, g->ldb)) &&
-              keep(d, "cublasLtMatrixLayoutCreate",
-                   cublasLtMatrixLayoutCreate(&p->b, in, g->a_transposed ? m : k, g->a_transposed ? k : m, g->lda)) &&
-              keep(d, "cublasLtMatrixLayoutCreate", cublasLtMatrixLayoutCreate(&p->d, out, n, m, g->ldd)) &&
-              keep(d, "cublasLtMatmulDescSetAttribute",
-                   cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first)) &&
-              keep(d, "cublasLtMatmulDescSetAttribute",
-                   cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof second));
+    bool ok =
+        keep(d, "cublasLtMatmulDescCreate", cublasLtMatmulDescCreate(&p->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F)) &&
+        keep(d, "cublasLtMatrixLayoutCreate",
+             cublasLtMatrixLayoutCreate(&p->a, in, g->b_transposed ? k : n, g->b_transposed ? n : k, g->ldb)) &&
+        keep(d, "cublasLtMatrixLayoutCreate",
+             cublasLtMatrixLayoutCreate(&p->b, in, g->a_transposed ? m : k, g->a_transposed ? k : m, g->lda)) &&
+        keep(d, "cublasLtMatrixLayoutCreate", cublasLtMatrixLayoutCreate(&p->d, out, n, m, g->ldd)) &&
+        keep(d, "cublasLtMatmulDescSetAttribute",
+             cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first)) &&
+        keep(d, "cublasLtMatmulDescSetAttribute",
+             cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof second));
     if (ok && g->bias) {
         const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
         const int32_t type = out;
         ok = keep(d, "cublasLtMatmulDescSetAttribute",
-                  cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue)) &&
+                  cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue,
+                                                 sizeof epilogue)) &&
              keep(d, "cublasLtMatmulDescSetAttribute",
-                  cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &type, sizeof type)) &&
+                  cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &type,
+                                                 sizeof type)) &&
              keep(d, "cublasLtMatmulDescSetAttribute", /* the search looks at its alignment */
-                  cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &g->bias, sizeof g->bias));
+                  cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &g->bias,
+                                                 sizeof g->bias));
     }
     return ok;
 }
@@ -113,7 +129,8 @@ static void choose_algorithm(struct device *d, struct product *p)
         return;
     if (set_preferences(d, preference, &p->key) &&
         keep(d, "cublasLtMatmulAlgoGetHeuristic",
-             cublasLtMatmulAlgoGetHeuristic(d->blas, p->operation, p->a, p->b, p->d, p->d, preference, 1, &result, &found))) {
+             cublasLtMatmulAlgoGetHeuristic(d->blas, p->operation, p->a, p->b, p->d, p->d, preference, 1, &result,
+                                            &found))) {
         if (found)
             p->algorithm = result.algo;
         else

@@ -126,8 +126,8 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 extern "C" void kernel_cross_entropy(void *stream, const float *z, int stride, const int32_t *targets, float *ce,
-                                     struct logit_stats stats, struct sink dz, float *logits, float grad_scale, int rows,
-                                     int V)
+                                     struct logit_stats stats, struct sink dz, float *logits, float grad_scale,
+                                     int rows, int V)
 {
     if (wide(stride, z, dz.full, 0, 0, 0) && wide_sink(dz))
         LAUNCH(cross_entropy<4>, rows, THREADS, 32 * sizeof(float), stream, z, stride, targets, ce, stats, dz, logits,

@@ -33,13 +33,15 @@ void kernel_residual_add(void *stream, struct sink out, const float *in, struct 
 void kernel_activate(void *stream, struct sink pre, const float *bias, struct sink out, enum op_act act, int N, int O);
 
 /* din = gradient at pre, from d, the gradient at act(pre) [N,I]; pre and din are [N,2I] with ACT_SWIGLU. */
-void kernel_activate_backward(void *stream, struct view d, struct view pre, struct sink din, enum op_act act, int N, int I);
+void kernel_activate_backward(void *stream, struct view d, struct view pre, struct sink din, enum op_act act, int N,
+                              int I);
 
 /* Rotate q and k of qkv [B,T,3,H,D] in place, sign +1 or -1; positions are 0..T-1. */
 void kernel_rotate(void *stream, struct sink qkv, float theta, int sign, int B, int T, int H, int D);
 
 /* ---- embed.cu */
-void kernel_embed(void *stream, float *out, const int32_t *tokens, const float *tok, const float *pos, int B, int T, int C);
+void kernel_embed(void *stream, float *out, const int32_t *tokens, const float *tok, const float *pos, int B, int T,
+                  int C);
 
 /* Integers of scratch that kernel_embed_backward needs. */
 size_t kernel_embed_scratch(int N, int V);

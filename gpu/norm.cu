@@ -1,6 +1,7 @@
 /* Norm-or-taper with the residual add (paper.md section 1), its backward, the auxiliary loss (section 2), the probe.
  *
- * Row kernels give a warp to a token: its lanes go over the row two or three times, the later times out of the cache. */
+ * Row kernels give a warp to a token: its lanes go over the row two or three times, the later times out of the cache.
+ */
 #include "gpu/device_code.cuh"
 
 enum { ROWS = 8, THREADS = ROWS * WARP, COLUMNS = 32, GROUPS = 8, CHUNKS_MOST = 128, CHUNK_ROWS = 64, SUMS = 3 };
@@ -28,8 +29,8 @@ template <int W> static __device__ __forceinline__ pack<W> load_or(const float *
 
 /* y of one row; returns the lane's part of sum (x gamma)^2. */
 template <int W>
-static __device__ __forceinline__ float write_row(const struct norm_forward &a, const float *h, struct sink y, size_t at,
-                                                  float mean, float scale, int lane)
+static __device__ __forceinline__ float write_row(const struct norm_forward &a, const float *h, struct sink y,
+                                                  size_t at, float mean, float scale, int lane)
 {
     const struct norm_site &site = a.site;
     float normed = normed_weight(site), folded = 1.0f - normed, energy = 0;
@@ -137,8 +138,8 @@ extern "C" void kernel_norm_forward(void *stream, const struct norm_forward *a, 
                                     float *energy)
 {
     const struct norm_site *s = &a->site;
-    bool vector = wide(a->C, a->in, s->gamma, s->beta, s->gamma_tilde, s->beta_tilde) && wide_view(delta) && wide_sink(y) &&
-                  (uintptr_t)a->h % 16 == 0;
+    bool vector = wide(a->C, a->in, s->gamma, s->beta, s->gamma_tilde, s->beta_tilde) && wide_view(delta) &&
+                  wide_sink(y) && (uintptr_t)a->h % 16 == 0;
     float *energies = a->calibration ? energy : 0;
     if (vector)
         LAUNCH(norm_rows<4>, divide_up(a->N, ROWS), THREADS, 0, stream, *a, delta, y, energies);
@@ -162,7 +163,8 @@ static __device__ __forceinline__ pack<W> direct_factor(const struct norm_site &
     return factor;
 }
 
-/* dx = dy * direct - x/(C s) * sum_j dy_j x_j gamma_j/s^2 * normed, from ds/dx = x/(C s); LayerNorm: dh = dx - mean(dx). */
+/* dx = dy * direct - x/(C s) * sum_j dy_j x_j gamma_j/s^2 * normed, from ds/dx = x/(C s); LayerNorm: dh = dx -
+ * mean(dx). */
 template <int W>
 __global__ void __launch_bounds__(THREADS) norm_rows_backward(struct norm_backward a, struct view dy, struct sink dh)
 {
@@ -279,8 +281,8 @@ extern "C" void kernel_norm_backward(void *stream, const struct norm_backward *a
     int chunks = chunks_of(a->N), rows = divide_up(a->N, chunks);
     const struct norm_site *s = &a->site;
     /* The vectors first: dh may be dy's own memory when fresh. */
-    LAUNCH(norm_columns, dim3(divide_up(a->C, COLUMNS), chunks), dim3(COLUMNS, GROUPS), COLUMNS * GROUPS * sizeof(float),
-           stream, *a, dy, scratch, rows);
+    LAUNCH(norm_columns, dim3(divide_up(a->C, COLUMNS), chunks), dim3(COLUMNS, GROUPS),
+           COLUMNS * GROUPS * sizeof(float), stream, *a, dy, scratch, rows);
     LAUNCH(norm_vectors, divide_up(a->C, THREADS), THREADS, 0, stream, *a, scratch, chunks);
     if (wide(a->C, a->h, s->gamma, s->gamma_tilde, a->dh, 0) && wide_view(dy) && wide_sink(dh))
         LAUNCH(norm_rows_backward<4>, divide_up(a->N, ROWS), THREADS, 0, stream, *a, dy, dh);

@@ -38,9 +38,17 @@ static void head_rows(struct backend *be, const struct head_pass *a, const struc
                          a->grad_scale, b->rows, a->V);
     if (!b->dz)
         return;
-    device_gemm(be->device, &(struct gemm){.a = b->dz, .b = b->weight, .d = (void *)offset(be, b->dy, at * C),
-                                           .m = b->rows, .n = a->C, .k = a->V, .lda = b->stride, .ldb = a->C, .ldd = a->C,
-                                           .half_in = be->half, .half_out = be->half});
+    device_gemm(be->device, &(struct gemm){.a = b->dz,
+                                           .b = b->weight,
+                                           .d = (void *)offset(be, b->dy, at * C),
+                                           .m = b->rows,
+                                           .n = a->C,
+                                           .k = a->V,
+                                           .lda = b->stride,
+                                           .ldb = a->C,
+                                           .ldd = a->C,
+                                           .half_in = be->half,
+                                           .half_out = be->half});
     device_gemm(be->device, &(struct gemm){.a = b->dz, .b = y, .d = a->dweight, .m = a->V, .n = a->C, .k = b->rows,
                                            .a_transposed = true, .lda = b->stride, .ldb = a->C, .ldd = a->C,
                                            .half_in = be->half, .accumulate = true});
@@ -137,8 +145,9 @@ void gpu_decode_attention(struct backend *be, const struct decode_attention *a)
     backend_begin(be, "decode_attention");
     size_t shared = kernel_attention_shared(a->S, a->D);
     if (shared > SHARED_MOST)
-        device_fail(be->device, "a cache of %d positions of head width %d takes %zu bytes of shared memory, a block has %d",
-                    a->S, a->D, shared, SHARED_MOST);
+        device_fail(be->device,
+                    "a cache of %d positions of head width %d takes %zu bytes of shared memory, a block has %d", a->S,
+                    a->D, shared, SHARED_MOST);
     read_full(be, a->qkv, 3 * count);
     if (a->rope_theta > 0)
         write_full(be, a->qkv, 3 * count);

@@ -152,8 +152,10 @@ static bool room_for_rows(struct backend *be, int T, int D)
 {
     size_t shared = kernel_attention_shared(T, D);
     if (shared > SHARED_MOST)
-        device_fail(be->device, "the fp32 kernel keeps a row of scores in shared memory: %d tokens of head width %d take "
-                    "%zu bytes, a block has %d", T, D, shared, SHARED_MOST);
+        device_fail(be->device,
+                    "the fp32 kernel keeps a row of scores in shared memory: %d tokens of head width %d take "
+                    "%zu bytes, a block has %d",
+                    T, D, shared, SHARED_MOST);
     return !device_failed(be->device);
 }
 
@@ -186,7 +188,8 @@ void gpu_attention_forward(struct backend *be, const struct attention_forward *a
         if (a->rope_theta > 0)
             kernel_rotate(backend_stream(be), (struct sink){write_full(be, a->qkv, 3 * count), NULL}, a->rope_theta, 1,
                           a->B, a->T, a->H, a->D);
-        kernel_attention_forward(backend_stream(be), a->qkv, write_full(be, a->out, count), a->lse, a->B, a->T, a->H, a->D);
+        kernel_attention_forward(backend_stream(be), a->qkv, write_full(be, a->out, count), a->lse, a->B, a->T, a->H,
+                                 a->D);
     }
     backend_end(be);
 }
@@ -226,7 +229,8 @@ void gpu_attention_backward(struct backend *be, const struct attention_backward 
         if (dots && !device_failed(be->device)) {
             kernel_attention_backward(backend_stream(be), a, dots);
             if (a->rope_theta > 0)
-                kernel_rotate(backend_stream(be), (struct sink){a->dqkv, NULL}, a->rope_theta, -1, a->B, a->T, a->H, a->D);
+                kernel_rotate(backend_stream(be), (struct sink){a->dqkv, NULL}, a->rope_theta, -1, a->B, a->T, a->H,
+                              a->D);
         }
     }
     backend_end(be);

@@ -29,8 +29,8 @@ static void keep(struct builder *b, const char *what, cudnnStatus_t result)
     if (result == CUDNN_STATUS_SUCCESS || b->status)
         return;
     cudnnGetLastErrorString(text, sizeof text);
-    b->status = error_set(b->err, STATUS_FAILED, "cuDNN: %s: %s%s%s", what, cudnnGetErrorString(result), *text ? ": " : "",
-                          text);
+    b->status = error_set(b->err, STATUS_FAILED, "cuDNN: %s: %s%s%s", what, cudnnGetErrorString(result),
+                          *text ? ": " : "", text);
 }
 
 static cudnnBackendDescriptor_t make(struct builder *b, const char *what, cudnnBackendDescriptorType_t type)
@@ -68,7 +68,8 @@ static void set_part(struct builder *b, const char *what, cudnnBackendDescriptor
 
 static cudnnDataType_t type_of(enum graph_type type)
 {
-    static const cudnnDataType_t types[] = {CUDNN_DATA_BFLOAT16, CUDNN_DATA_FLOAT, CUDNN_DATA_INT32, CUDNN_DATA_BOOLEAN};
+    static const cudnnDataType_t types[] = {CUDNN_DATA_BFLOAT16, CUDNN_DATA_FLOAT, CUDNN_DATA_INT32,
+                                            CUDNN_DATA_BOOLEAN};
     return types[type];
 }
 
@@ -153,7 +154,8 @@ static cudnnPointwiseMode_t mode_of(enum graph_op op)
     }
 }
 
-static cudnnBackendDescriptor_t pointwise(struct builder *b, const struct graph_node *n, const cudnnBackendDescriptor_t *t)
+static cudnnBackendDescriptor_t pointwise(struct builder *b, const struct graph_node *n,
+                                          const cudnnBackendDescriptor_t *t)
 {
     const char *what = "elementwise operation";
     const cudnnPointwiseMode_t mode = mode_of(n->op);
@@ -209,11 +211,11 @@ static bool wanders(struct builder *b, cudnnBackendDescriptor_t configuration)
     cudnnBackendNumericalNote_t notes[NOTES_MOST];
     cudnnBackendDescriptor_t engine = make(b, "engine", CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     int64_t count = 0;
-    if (b->status || cudnnBackendGetAttribute(configuration, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
-                                              &count, &engine) != CUDNN_STATUS_SUCCESS)
+    if (b->status || cudnnBackendGetAttribute(configuration, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                                              1, &count, &engine) != CUDNN_STATUS_SUCCESS)
         return false;
-    if (cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, NOTES_MOST, &count,
-                                 notes) != CUDNN_STATUS_SUCCESS)
+    if (cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, NOTES_MOST,
+                                 &count, notes) != CUDNN_STATUS_SUCCESS)
         return false;
     for (int64_t i = 0; i < count && i < NOTES_MOST; i++)
         if (notes[i] == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)
@@ -263,8 +265,8 @@ static cudnnBackendDescriptor_t choose(struct builder *b, cudnnBackendDescriptor
         if (!deterministic || !wanders(b, found[i]))
             plan = plan_of(found[i], handle, properties, &why);
     if (!plan && !b->status)
-        b->status = error_set(b->err, STATUS_FAILED, "cuDNN: none of %d engines takes the attention graph: %s", (int)count,
-                              why.text);
+        b->status = error_set(b->err, STATUS_FAILED, "cuDNN: none of %d engines takes the attention graph: %s",
+                              (int)count, why.text);
     return plan;
 }
 

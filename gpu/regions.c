@@ -138,7 +138,8 @@ bool region_has(const struct region *r, const float *at, size_t count, unsigned 
     return true;
 }
 
-void region_require(struct region *r, const float *at, size_t count, unsigned format, region_convert *convert, void *arg)
+void region_require(struct region *r, const float *at, size_t count, unsigned format, region_convert *convert,
+                    void *arg)
 {
     size_t begin = element(r, at), end = begin + count;
     while (begin < end) {

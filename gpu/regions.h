@@ -1,9 +1,9 @@
 /* What the backend has allocated, and in which precision each part of it is valid.
  *
- * The ops table speaks fp32. In bf16 mode an allocation gets a twin of half the size in which the same elements stand as
- * bf16, and producers write whichever precision their consumers read. Here is remembered which of the two is current:
- * fp32 unless said otherwise. A consumer that needs the other one has it converted first, so that every sequence of ops
- * is right, and the usual ones need no conversion. Bookkeeping on the host only; not thread-safe. */
+ * The ops table speaks fp32. In bf16 mode an allocation gets a twin of half the size in which the same elements stand
+ * as bf16, and producers write whichever precision their consumers read. Here is remembered which of the two is
+ * current: fp32 unless said otherwise. A consumer that needs the other one has it converted first, so that every
+ * sequence of ops is right, and the usual ones need no conversion. Bookkeeping on the host only; not thread-safe. */
 #ifndef TAPER_GPU_REGIONS_H
 #define TAPER_GPU_REGIONS_H
 
@@ -50,7 +50,8 @@ bool region_has(const struct region *r, const float *at, size_t count, unsigned 
 
 /* Call convert for every run of elements that is not valid in the format, and mark it FORMAT_BOTH. */
 typedef void region_convert(void *arg, float *full, uint16_t *half, size_t count, unsigned format);
-void region_require(struct region *r, const float *at, size_t count, unsigned format, region_convert *convert, void *arg);
+void region_require(struct region *r, const float *at, size_t count, unsigned format, region_convert *convert,
+                    void *arg);
 
 /* The twin of an fp32 address. */
 uint16_t *region_half(const struct region *r, const float *at);

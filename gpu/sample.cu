@@ -103,8 +103,8 @@ static __device__ word weigh(const struct row &r, word last, word *part)
     return block_sum(sum, part);
 }
 
-/* Among the candidates up to `last`, in the order of the vocabulary: the first at which the weights reach `bound`, which
- * is at least 1 and at most their sum. Each thread has a stretch of the vocabulary. */
+/* Among the candidates up to `last`, in the order of the vocabulary: the first at which the weights reach `bound`,
+ * which is at least 1 and at most their sum. Each thread has a stretch of the vocabulary. */
 static __device__ int draw_token(const struct row &r, word last, word bound, word *part, struct shared_bins *s)
 {
     int stretch = (r.V + THREADS - 1) / THREADS, first = threadIdx.x * stretch, end = first + stretch;
@@ -113,6 +113,7 @@ static __device__ int draw_token(const struct row &r, word last, word bound, wor
     for (int v = first; v < end; v++)
         if (key_of(r.z[v], v) <= last)
             mine += weight_of(r, v);
+    __syncthreads(); /* every thread has read its last sum from part */
     part[threadIdx.x] = mine;
     __syncthreads();
     for (int i = 0; i < (int)threadIdx.x; i++)

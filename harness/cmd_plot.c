@@ -67,8 +67,11 @@ static int plot_exec(int argc, char **argv, struct error *err)
 {
     const char *home_given = NULL, *sweep = NULL, *format_text = "svg", *out = NULL;
     const struct option_spec specs[] = {
-        {.name = "home", .value = &home_given}, {.name = "sweep", .value = &sweep},
-        {.name = "format", .letter = 'f', .value = &format_text}, {.name = "out", .letter = 'o', .value = &out}, {0},
+        {.name = "home", .value = &home_given},
+        {.name = "sweep", .value = &sweep},
+        {.name = "format", .letter = 'f', .value = &format_text},
+        {.name = "out", .letter = 'o', .value = &out},
+        {0},
     };
     enum plot_format format = PLOT_SVG;
     struct home home = {0};

@@ -28,8 +28,10 @@ static int report_exec(int argc, char **argv, struct error *err)
 {
     const char *home_given = NULL, *sweep = NULL, *out = "report.html";
     const struct option_spec specs[] = {
-        {.name = "home", .value = &home_given}, {.name = "sweep", .value = &sweep},
-        {.name = "out", .letter = 'o', .value = &out}, {0},
+        {.name = "home", .value = &home_given},
+        {.name = "sweep", .value = &sweep},
+        {.name = "out", .letter = 'o', .value = &out},
+        {0},
     };
     struct home home = {0};
     struct store *s = NULL;
@@ -54,10 +56,10 @@ static int report_exec(int argc, char **argv, struct error *err)
     return status;
 }
 
-const struct command cmd_report = {
-    "report", "[--sweep NAME] [--out FILE] [--home DIR]", "one HTML page of a sweep: what was run, tables, figures",
-    "  --sweep NAME    of this sweep (default: the one submitted last)\n"
-    "  -o, --out FILE  where to (default: report.html here; - is standard output)\n"
-    "  --home DIR      which home (default: TAPER_HOME, else results/home)\n\n"
-    "The page needs nothing else: figures and styles are inside. Wants gnuplot.\n",
-    report_exec};
+const struct command cmd_report = {"report", "[--sweep NAME] [--out FILE] [--home DIR]",
+                                   "one HTML page of a sweep: what was run, tables, figures",
+                                   "  --sweep NAME    of this sweep (default: the one submitted last)\n"
+                                   "  -o, --out FILE  where to (default: report.html here; - is standard output)\n"
+                                   "  --home DIR      which home (default: TAPER_HOME, else results/home)\n\n"
+                                   "The page needs nothing else: figures and styles are inside. Wants gnuplot.\n",
+                                   report_exec};

@@ -22,7 +22,8 @@ static int read_format(const char *text, enum table_result_format *out, struct e
 }
 
 /* To a file (replaced whole), or to standard output with path NULL. */
-static int write_table(const struct table_result *t, enum table_result_format format, const char *path, struct error *err)
+static int write_table(const struct table_result *t, enum table_result_format format, const char *path,
+                       struct error *err)
 {
     struct file_writer w;
     if (!path) {
@@ -42,8 +43,8 @@ static int write_table(const struct table_result *t, enum table_result_format fo
     return file_commit(&w, err);
 }
 
-static int one_table(struct store *s, const char *id, const char *sweep, enum table_result_format format, const char *path,
-                     struct error *err)
+static int one_table(struct store *s, const char *id, const char *sweep, enum table_result_format format,
+                     const char *path, struct error *err)
 {
     struct table_result t;
     int status = table_result_make(&t, s, id, sweep, err);
@@ -76,8 +77,11 @@ static int table_exec(int argc, char **argv, struct error *err)
 {
     const char *home_given = NULL, *sweep = NULL, *format_text = "md", *out = NULL;
     const struct option_spec specs[] = {
-        {.name = "home", .value = &home_given}, {.name = "sweep", .value = &sweep},
-        {.name = "format", .letter = 'f', .value = &format_text}, {.name = "out", .letter = 'o', .value = &out}, {0},
+        {.name = "home", .value = &home_given},
+        {.name = "sweep", .value = &sweep},
+        {.name = "format", .letter = 'f', .value = &format_text},
+        {.name = "out", .letter = 'o', .value = &out},
+        {0},
     };
     enum table_result_format format = RESULT_MARKDOWN;
     struct home home = {0};
@@ -120,6 +124,7 @@ const struct command cmd_table = {
     "  -f, --format       md (default), csv, tex (wants booktabs), json, html\n"
     "  -o, --out FILE     write there instead of to standard output\n"
     "  --home DIR         which home (default: TAPER_HOME, else results/home)\n\n"
-    "Means are over the seeds, ± the sample standard deviation; [low, high] is a 95% t-interval. Runs that failed, are\n"
+    "Means are over the seeds, ± the sample standard deviation; [low, high] is a 95% t-interval. Runs that failed, "
+    "are\n"
     "missing or not finite are named in the notes; outliers too, and they stay in the mean.\n",
     table_exec};

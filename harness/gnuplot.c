@@ -83,7 +83,8 @@ static const char *message_of(const char *said)
 static int judge(const struct gnuplot_output *out, int code, struct error *err)
 {
     if (code == NOT_FOUND)
-        return error_set(err, STATUS_FAILED, "gnuplot: not found on the PATH; install it (Debian: apt-get install gnuplot-nox), "
+        return error_set(err, STATUS_FAILED,
+                         "gnuplot: not found on the PATH; install it (Debian: apt-get install gnuplot-nox), "
                          "or take the script with --format gp");
     if (code != 0)
         return error_set(err, STATUS_FAILED, "gnuplot: exit status %d: %.1500s", code, message_of(out->said));

@@ -9,7 +9,7 @@
 struct gnuplot_output {
     char *image; /* what the script's terminal wrote; NUL-terminated */
     size_t size;
-    char *said;  /* what it printed on standard error: warnings, and what the script's print says */
+    char *said; /* what it printed on standard error: warnings, and what the script's print says */
 };
 
 /* Run `gnuplot -d -` on the script. STATUS_FAILED: no gnuplot (the text says what to install), it failed (its message

@@ -31,7 +31,7 @@ static int find_columns(const struct result_rows *rows, struct columns *c, const
         const char *name;
         int *at;
     } wanted[] = {{"col", &c->col}, {"row", &c->row}, {"series", &c->series}, {"seed", &c->seed}, {"state", &c->state},
-                  {"x", &c->x}, {"y", &c->y}};
+                  {"x", &c->x},     {"y", &c->y}};
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
         *wanted[i].at = result_column(rows, wanted[i].name);
         if (*wanted[i].at < 0)
@@ -112,8 +112,8 @@ static struct plot_point summarize(const struct value *v, int n)
     }
     struct summary s = statistics_summary(y, n);
     free(y);
-    return (struct plot_point){.x = v[0].x == v[n - 1].x ? v[0].x : x, .mean = s.mean, .low = s.min, .high = s.max,
-                               .std = s.std, .n = n};
+    return (struct plot_point){
+        .x = v[0].x == v[n - 1].x ? v[0].x : x, .mean = s.mean, .low = s.min, .high = s.max, .std = s.std, .n = n};
 }
 
 static int count_distinct(const struct value *v, int n)
@@ -147,7 +147,8 @@ static void make_lines(struct plot_data *d, const struct columns *c)
 {
     const struct result_rows *rows = &d->raw;
     int lines = d->columns * d->rows * d->series;
-    int *count = memory_alloc((size_t)lines + 1, sizeof *count), *first = memory_alloc((size_t)lines + 2, sizeof *first);
+    int *count = memory_alloc((size_t)lines + 1, sizeof *count),
+        *first = memory_alloc((size_t)lines + 2, sizeof *first);
     struct value *values = memory_alloc((size_t)rows->rows + 1, sizeof *values);
     d->lines = memory_alloc((size_t)lines + 1, sizeof *d->lines);
     for (int r = 0; r < rows->rows; r++)

@@ -33,8 +33,8 @@ struct plot_data {
     struct result_rows raw;  /* owned: the values themselves */
     int *raw_line;           /* which line each of them belongs to */
     double *raw_x;
-    int left_out;            /* values that are not finite */
-    char *unfinished;        /* "all seed 2 (failed)"; "" when every run drawn is done */
+    int left_out;              /* values that are not finite */
+    char *unfinished;          /* "all seed 2 (failed)"; "" when every run drawn is done */
     int seeds_low, seeds_high; /* the fewest and the most values behind a point of row 1 */
     bool binned;
 };
@@ -49,8 +49,9 @@ const struct plot_line *plot_data_line(const struct plot_data *d, int column, in
 bool plot_data_has_any(const struct plot_data *d);
 
 /* As gnuplot: the variables columns, rows, series, the arrays column_name, series_name, category, category_first,
- * category_count, points (how many each line has), lowest and highest (of [column][row]), and the data blocks $lines and $values, a data set a line in the
- * order [column][row][series]; columns of $lines: x mean low high std n, of $values: x y seed. */
+ * category_count, points (how many each line has), lowest and highest (of [column][row]), and the data blocks $lines
+ * and $values, a data set a line in the order [column][row][series]; columns of $lines: x mean low high std n, of
+ * $values: x y seed. */
 void plot_data_print(const struct plot_data *d, FILE *out);
 
 /* A gnuplot string constant, quoted. */

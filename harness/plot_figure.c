@@ -28,7 +28,7 @@ static const struct figure figures[] = {
     {"fig-loss", "Loss", 480, 300, 480, 0, 64, true, logged},
     {"fig-gate", "Agreement of the two branches, site by site", 560, 0, 340, 170, 2, false,
      "no sweep of this home has logged steps of a tapered variant"},
-    {"fig-decode", "Decoding, tokens a second", 480, 0, 300, 200, 1, false,
+    {"fig-decode", "Decoding, tokens a second", 480, 0, 280, 170, 1, false,
      "no run was timed decoding ('after: {fold: true, bench: {decode: ...}}' in a sweep does that)"},
     {"fig-ablation", "One key of the taper at a time", 480, 40, 520, 0, 64, false,
      "no sweep of this home varies gate.end, gate.shape or aux.lambda over three values or more, all else equal"},
@@ -116,7 +116,8 @@ static struct canvas canvas_of(const struct figure *f, const struct plot_data *d
 }
 
 /* Sizes are in pixels of 1/96 inch; PNG has two dots a pixel. */
-static void put_terminal(FILE *out, const struct figure *f, struct canvas size, enum plot_format format, bool inline_svg)
+static void put_terminal(FILE *out, const struct figure *f, struct canvas size, enum plot_format format,
+                         bool inline_svg)
 {
     char name[32]; /* letters, digits and _ alone, says gnuplot */
     snprintf(name, sizeof name, "%s", f->id);
@@ -126,11 +127,13 @@ static void put_terminal(FILE *out, const struct figure *f, struct canvas size, 
         fprintf(out, "set terminal pngcairo size %d,%d font \"sans,11\" fontscale 1.5 linewidth 2 pointscale 1.8\n",
                 2 * size.width, 2 * size.height);
     else if (format == PLOT_PDF)
-        fprintf(out, "set terminal pdfcairo size %.4fin,%.4fin font \"sans,8.25\" fontscale 1 linewidth 1 pointscale 0.6\n",
+        fprintf(out,
+                "set terminal pdfcairo size %.4fin,%.4fin font \"sans,8.25\" fontscale 1 linewidth 1 pointscale 0.6\n",
                 size.width / 96.0, size.height / 96.0);
     else
-        fprintf(out, "set terminal svg size %d,%d %s font \"Helvetica,Arial,sans-serif,11\" name \"%s\" "
-                     "background \"#ffffff\" linewidth 1 dashlength 0.6\n",
+        fprintf(out,
+                "set terminal svg size %d,%d %s font \"Helvetica,Arial,sans-serif,11\" name \"%s\" "
+                "background \"#ffffff\" linewidth 1 dashlength 0.6\n",
                 size.width, size.height, inline_svg ? "dynamic" : "fixed", name);
 }
 
@@ -172,19 +175,21 @@ static int check_axes(const struct figure *f, const struct plot_data *d, const c
     for (const char *line = said; (line = strstr(line, "axes ")); line += 5) {
         int c, r;
         double x0, x1, y0, y1;
-        if (sscanf(line, "axes %d %d %lf %lf %lf %lf", &c, &r, &x0, &x1, &y0, &y1) != 6 || c < 1 || c > d->columns || r < 1 ||
-            r > d->rows)
+        if (sscanf(line, "axes %d %d %lf %lf %lf %lf", &c, &r, &x0, &x1, &y0, &y1) != 6 || c < 1 || c > d->columns ||
+            r < 1 || r > d->rows)
             continue;
         seen++;
         for (int s = 0; s < d->series; s++) {
             const struct plot_line *l = plot_data_line(d, c - 1, r - 1, s);
             for (int p = 0; p < l->count; p++)
                 if (l->points[p].x < x0 || l->points[p].x > x1 || l->points[p].low < y0 || l->points[p].high > y1)
-                    return error_set(err, STATUS_FAILED, "%s: %s at %g reaches from %g to %g, the axes from %g to %g", f->id,
-                                     d->series_names[s], l->points[p].x, l->points[p].low, l->points[p].high, y0, y1);
+                    return error_set(err, STATUS_FAILED, "%s: %s at %g reaches from %g to %g, the axes from %g to %g",
+                                     f->id, d->series_names[s], l->points[p].x, l->points[p].low, l->points[p].high, y0,
+                                     y1);
         }
     }
-    return seen ? STATUS_OK : error_set(err, STATUS_FAILED, "%s: gnuplot did not report its axes: %.1000s", f->id, said);
+    return seen ? STATUS_OK
+                : error_set(err, STATUS_FAILED, "%s: gnuplot did not report its axes: %.1000s", f->id, said);
 }
 
 static int draw(struct plot_image *out, const struct figure *f, const struct plot_data *d, enum plot_format format,
@@ -213,8 +218,8 @@ static int draw(struct plot_image *out, const struct figure *f, const struct plo
     return status;
 }
 
-int plot_figure_make(struct plot_image *out, struct store *s, const char *id, const char *sweep, enum plot_format format,
-                     bool inline_svg, bool *empty, struct error *err)
+int plot_figure_make(struct plot_image *out, struct store *s, const char *id, const char *sweep,
+                     enum plot_format format, bool inline_svg, bool *empty, struct error *err)
 {
     const struct figure *f = find(id);
     struct result_rows rows = {0};
@@ -232,8 +237,8 @@ int plot_figure_make(struct plot_image *out, struct store *s, const char *id, co
     if (!status && !plot_data_has_any(&d)) {
         if (empty)
             *empty = true;
-        status = error_set(err, STATUS_FAILED, "%s: nothing to draw%s%s: %s", id, sweep ? " in sweep " : "", sweep ? sweep : "",
-                           d.raw.rows ? "no value is finite" : f->needs);
+        status = error_set(err, STATUS_FAILED, "%s: nothing to draw%s%s: %s", id, sweep ? " in sweep " : "",
+                           sweep ? sweep : "", d.raw.rows ? "no value is finite" : f->needs);
     }
     if (!status)
         status = make_caption(&out->caption, s, out->sweep, &d, err);

@@ -26,8 +26,8 @@ const char *plot_figure_id(int i);
 /* Draw figure `id` of the sweep given (NULL: the last submitted that has data for it). *empty (may be NULL) tells
  * whether the failure is that there is nothing to draw. inline_svg: without a fixed size, for a page.
  * STATUS_BAD_INPUT: no such figure or sweep. STATUS_FAILED: nothing to draw (the text says why), or gnuplot's. */
-int plot_figure_make(struct plot_image *out, struct store *s, const char *id, const char *sweep, enum plot_format format,
-                     bool inline_svg, bool *empty, struct error *err);
+int plot_figure_make(struct plot_image *out, struct store *s, const char *id, const char *sweep,
+                     enum plot_format format, bool inline_svg, bool *empty, struct error *err);
 void plot_image_fini(struct plot_image *image); /* fine on a zeroed one */
 
 #endif

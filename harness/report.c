@@ -20,21 +20,44 @@ struct section {
 };
 
 static const struct section sections[] = {
-    {"loss", "Validation loss",
+    {"loss",
+     "Validation loss",
      "What removing the norms costs. Each change is against the baseline of the same seed, which had the same batches.",
-     {"table-tinystories"}, {"fig-loss"}, false},
-    {"chasing", "Logit chasing and the scale",
-     "Without a final norm, descent grows the stream before the head and the logits with it; the auxiliary loss anchors the scale.",
-     {NULL}, {"fig-logit-chasing", "fig-scale"}, false},
-    {"theory", "The gradient at h, and theory",
+     {"table-tinystories"},
+     {"fig-loss"},
+     false},
+    {"chasing",
+     "Logit chasing and the scale",
+     "Without a final norm, descent grows the stream before the head and the logits with it; the auxiliary loss "
+     "anchors the scale.",
+     {NULL},
+     {"fig-logit-chasing", "fig-scale"},
+     false},
+    {"theory",
+     "The gradient at h, and theory",
      "A final norm takes the radial part out of the gradient; without one it points inwards on tokens that are right.",
-     {"table-theory"}, {"fig-radial"}, false},
-    {"gate", "The gate and the sites",
-     "c is frozen when the gate begins to fall; where c times the mean scale leaves 1, the two branches have come to differ.",
-     {NULL}, {"fig-gate"}, false},
-    {"ablation", "Ablations", "One key of the taper at a time, all else equal.", {"table-ablation"}, {"fig-ablation"}, false},
-    {"speed", "Speed without norms", "Norms computed, scaled by a constant, and folded away.",
-     {"table-decode", "table-last-token"}, {"fig-decode"}, false},
+     {"table-theory"},
+     {"fig-radial"},
+     false},
+    {"gate",
+     "The gate and the sites",
+     "c is frozen when the gate begins to fall; where c times the mean scale leaves 1, the two branches have come to "
+     "differ.",
+     {NULL},
+     {"fig-gate"},
+     false},
+    {"ablation",
+     "Ablations",
+     "One key of the taper at a time, all else equal.",
+     {"table-ablation"},
+     {"fig-ablation"},
+     false},
+    {"speed",
+     "Speed without norms",
+     "Norms computed, scaled by a constant, and folded away.",
+     {"table-decode", "table-last-token"},
+     {"fig-decode"},
+     false},
     {"gpt2", "GPT-2", "Fine-tuned checkpoints beside the published numbers.", {"table-gpt2"}, {NULL}, false},
     {"runs", "Every run", NULL, {"table-runs"}, {NULL}, true},
 };
@@ -45,12 +68,15 @@ static const struct {
     const char *id, *text;
 } captions[] = {
     {"fig-loss", "Training and validation loss, mean over the seeds; grey: the gate falling from 1 to 0."},
-    {"fig-logit-chasing", "RMS of the logits. all should part from the others when the gate falls, all+aux should stay with them."},
-    {"fig-scale", "Mean of s(h) before the final norm; the dotted lines are the calibrated targets of the anchored variants."},
+    {"fig-logit-chasing",
+     "RMS of the logits. all should part from the others when the gate falls, all+aux should stay with them."},
+    {"fig-scale",
+     "Mean of s(h) before the final norm; the dotted lines are the calibrated targets of the anchored variants."},
     {"fig-radial", "Radial part (signed mean) and tangential part (RMS) of the loss gradient at h."},
     {"fig-gate", "c times the mean scale at every tapered site, dark to light from the first block to the last."},
     {"fig-ablation", "Each point a seed. Above: loss at the end. Below: against the baseline of the same seed."},
-    {"fig-decode", "Bars: mean over the runs, with the range. Above the bars: speedup over the baseline of the same run."},
+    {"fig-decode",
+     "Bars: mean over the runs, with the range. Above the bars: speedup over the baseline of the same run."},
 };
 
 static const char *caption_of(const char *id)
@@ -138,7 +164,8 @@ static void put_head(FILE *out, const char *sweep, const char *about)
         strftime(now, sizeof now, "%Y-%m-%d %H:%M", &local);
     char *program = result_program(), *title = memory_format("Sweep %s", sweep);
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n", out);
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
+          out);
     put_text(out, "title", title);
     fprintf(out, "<style>\n%s</style>\n</head>\n<body>\n<header>\n", embedded_find("results/report.css")->text);
     put_text(out, "h1", title);
@@ -154,16 +181,23 @@ static void put_head(FILE *out, const char *sweep, const char *about)
 
 static void put_again(FILE *out, const char *sweep, const char *spec)
 {
-    fputs("<section>\n<h2 id=\"again\">How to repeat it</h2>\n<p>The sweep below, saved as a file, gives the same runs: a run is named "
-          "by what determines its result, and on the same machine and program its numbers come out the same.</p>\n<pre>", out);
-    char *lines = memory_format("taper run %s.yaml\ntaper table all --sweep %s --out out\ntaper plot all --sweep %s --out out\n"
-                                "taper report --sweep %s --out report.html", sweep, sweep, sweep, sweep);
+    fputs(
+        "<section>\n<h2 id=\"again\">How to repeat it</h2>\n<p>The sweep below, saved as a file, gives the same runs: "
+        "a run is named "
+        "by what determines its result, and on the same machine and program its numbers come out the same.</p>\n<pre>",
+        out);
+    char *lines =
+        memory_format("taper run %s.yaml\ntaper table all --sweep %s --out out\ntaper plot all --sweep %s --out out\n"
+                      "taper report --sweep %s --out report.html",
+                      sweep, sweep, sweep, sweep);
     table_put_html(out, lines);
     free(lines);
     fputs("</pre>\n<details><summary>The sweep</summary>\n<pre>", out);
     table_put_html(out, spec);
-    fputs("</pre>\n</details>\n<p>Any other question is a query away: <code>taper query</code>, and docs/queries.md for examples.</p>\n"
-          "</section>\n", out);
+    fputs("</pre>\n</details>\n<p>Any other question is a query away: <code>taper query</code>, and docs/queries.md "
+          "for examples.</p>\n"
+          "</section>\n",
+          out);
 }
 
 int report_write(FILE *out, struct store *s, const char *given, struct error *err)
@@ -174,8 +208,8 @@ int report_write(FILE *out, struct store *s, const char *given, struct error *er
     if (!status && !sweep)
         status = error_set(err, STATUS_BAD_INPUT, "this home has no sweep to report on");
     if (!status)
-        status = result_query(&row, store_connection(s), "the sweep", "SELECT about, spec FROM sweep WHERE name = :sweep", sweep,
-                              err);
+        status = result_query(&row, store_connection(s), "the sweep",
+                              "SELECT about, spec FROM sweep WHERE name = :sweep", sweep, err);
     if (!status) {
         put_head(out, sweep, result_text(&row, 0, 0));
         status = report_put_about(out, s, sweep, err);

@@ -31,7 +31,8 @@ static void put(FILE *out, const char *class, const char *format, ...)
 
 /* The last logged step of the finished runs, by variant, over sizes and seeds. */
 static const char ends_sql[] =
-    "SELECT r.variant, avg(l.logit_rms) AS logits, avg(l.scale_mean) AS scale, avg(l.scale_target) AS target, count(*) AS runs "
+    "SELECT r.variant, avg(l.logit_rms) AS logits, avg(l.scale_mean) AS scale, avg(l.scale_target) AS target, "
+    "count(*) AS runs "
     "FROM run_in_sweep r JOIN variant_shown v ON v.sweep = r.sweep AND v.variant = r.variant "
     "JOIN step_last l ON l.run = r.run WHERE r.sweep = :sweep AND r.state = 'done' GROUP BY r.variant";
 
@@ -52,9 +53,11 @@ static void say_chasing(FILE *out, const struct result_rows *ends)
         return;
     }
     bool seen = all > anchored && all > base;
-    put(out, seen ? "holds" : "fails", "Logit chasing: %s. The RMS of the logits ends at %.2f for all, at %.2f for all+aux and at "
+    put(out, seen ? "holds" : "fails",
+        "Logit chasing: %s. The RMS of the logits ends at %.2f for all, at %.2f for all+aux and at "
         "%.2f for the baseline: without an anchor %.2f times the baseline's, with one %.2f times.",
-        seen ? "visible, and held by the anchor" : "not visible here", all, anchored, base, all / base, anchored / base);
+        seen ? "visible, and held by the anchor" : "not visible here", all, anchored, base, all / base,
+        anchored / base);
 }
 
 static void say_scale(FILE *out, const struct result_rows *ends)
@@ -66,8 +69,10 @@ static void say_scale(FILE *out, const struct result_rows *ends)
         return;
     }
     bool nearer = fabs(anchored - target) < fabs(all - target);
-    put(out, nearer ? "holds" : "fails", "Scale anchoring: s(h) ends at %.2f with the auxiliary loss (target %.2f) and at %.2f "
-        "without; the anchor %s.", anchored, target, all, nearer ? "pulls it towards the target" : "does not pull it nearer");
+    put(out, nearer ? "holds" : "fails",
+        "Scale anchoring: s(h) ends at %.2f with the auxiliary loss (target %.2f) and at %.2f "
+        "without; the anchor %s.",
+        anchored, target, all, nearer ? "pulls it towards the target" : "does not pull it nearer");
 }
 
 /* --------------------------------------------------------------------------------------------- table-theory */
@@ -101,19 +106,24 @@ static void say_theory(FILE *out, const struct result_rows *rows)
     if (isnan(radial))
         put(out, "open", "Proposition 1: not to be judged, no step was logged with a final norm.");
     else
-        put(out, relative < 1e-2 ? "holds" : "fails", "Proposition 1 (a final norm takes the radial part out of the gradient at h): "
-            "the largest mean radial gradient of any logged step is %.1e, at most %.1e of the tangential part: %s.", radial,
-            relative, relative < 1e-2 ? "zero up to eps and rounding" : "more than rounding explains");
+        put(out, relative < 1e-2 ? "holds" : "fails",
+            "Proposition 1 (a final norm takes the radial part out of the gradient at h): "
+            "the largest mean radial gradient of any logged step is %.1e, at most %.1e of the tangential part: %s.",
+            radial, relative, relative < 1e-2 ? "zero up to eps and rounding" : "more than rounding explains");
     if (leading <= 0)
         put(out, "open", "Proposition 2: not to be judged, no step was logged without a final norm.");
     else
-        put(out, bounded / leading > 0.999 ? "holds" : "fails", "Proposition 2 (without it, descent on a token whose correct class "
-            "leads makes |h| grow): %.4f%% of the leading tokens obey the bound.", 100 * bounded / leading);
+        put(out, bounded / leading > 0.999 ? "holds" : "fails",
+            "Proposition 2 (without it, descent on a token whose correct class "
+            "leads makes |h| grow): %.4f%% of the leading tokens obey the bound.",
+            100 * bounded / leading);
     if (isnan(fold))
         put(out, "open", "Folding: no run of this sweep was folded and checked.");
     else
-        put(out, fold < 1e-3 ? "holds" : "fails", "Folding: the logits of the folded models differ from the tapered ones by at most "
-            "%.1e, relative: %s.", fold, fold < 1e-3 ? "the fold is exact up to rounding" : "more than rounding explains");
+        put(out, fold < 1e-3 ? "holds" : "fails",
+            "Folding: the logits of the folded models differ from the tapered ones by at most "
+            "%.1e, relative: %s.",
+            fold, fold < 1e-3 ? "the fold is exact up to rounding" : "more than rounding explains");
 }
 
 int report_put_checks(FILE *out, struct store *s, const char *sweep, struct error *err)
@@ -139,7 +149,8 @@ int report_put_checks(FILE *out, struct store *s, const char *sweep, struct erro
 /* Label, and the distinct values over the sweep's runs. */
 static const char about_sql[] =
     "WITH r AS (SELECT * FROM run_in_sweep WHERE sweep = :sweep) "
-    "SELECT 'Model' AS label, group_concat(DISTINCT size || iif(params IS NULL, '', ' (' || format('%.2f', params / 1e6) || "
+    "SELECT 'Model' AS label, group_concat(DISTINCT size || iif(params IS NULL, '', ' (' || format('%.2f', params / "
+    "1e6) || "
     "'\xc2\xa0M parameters)')) AS value FROM r "
     "UNION ALL SELECT 'Variants', (SELECT group_concat(variant) FROM (SELECT variant FROM r GROUP BY variant ORDER BY "
     "min(position))) "
@@ -148,9 +159,11 @@ static const char about_sql[] =
     "UNION ALL SELECT 'Steps', group_concat(DISTINCT steps) FROM r "
     "UNION ALL SELECT 'Tokens a step', group_concat(DISTINCT (config ->> '$.\"train.batch\"') * "
     "(config ->> '$.\"train.accumulate\"') * (config ->> '$.\"model.context\"')) FROM r "
-    "UNION ALL SELECT 'Machines', (SELECT group_concat(DISTINCT coalesce(host, 'unknown') || ', ' || coalesce(device, 'unknown')) "
+    "UNION ALL SELECT 'Machines', (SELECT group_concat(DISTINCT coalesce(host, 'unknown') || ', ' || coalesce(device, "
+    "'unknown')) "
     "FROM r WHERE started IS NOT NULL) "
-    "UNION ALL SELECT 'Programs', (SELECT group_concat(DISTINCT version || ' (' || revision || ')') FROM attempt WHERE run IN "
+    "UNION ALL SELECT 'Programs', (SELECT group_concat(DISTINCT version || ' (' || revision || ')') FROM attempt WHERE "
+    "run IN "
     "(SELECT run FROM r))";
 
 static const char span_sql[] =

@@ -80,10 +80,9 @@ int result_sweep_query(struct result_rows *out, char **sweep, struct store *s, c
 
 int result_sweep_runs(struct store *s, const char *sweep, char **text, struct error *err)
 {
-    static const char sql[] =
-        "SELECT state, count(*) AS runs FROM (SELECT DISTINCT run, state FROM run_in_sweep "
-        "WHERE :sweep IS NULL OR sweep = :sweep) GROUP BY state "
-        "ORDER BY instr('done failed cancelled running starting queued', state)";
+    static const char sql[] = "SELECT state, count(*) AS runs FROM (SELECT DISTINCT run, state FROM run_in_sweep "
+                              "WHERE :sweep IS NULL OR sweep = :sweep) GROUP BY state "
+                              "ORDER BY instr('done failed cancelled running starting queued', state)";
     struct result_rows counts;
     int status = result_query(&counts, store_connection(s), "the states of the runs", sql, sweep, err);
     if (status)

@@ -98,8 +98,9 @@ static json_t *json_cell(const struct layout_column *c, const struct table_cell 
     const struct summary *s = &cell->sums;
     switch (c->kind) {
     case COLUMN_MEAN:
-        return json_pack("{s:o, s:o, s:i, s:o, s:o, s:o}", "mean", json_number(s->mean), "std", json_number(s->std), "n",
-                         s->n, "min", json_number(s->min), "median", json_number(s->median), "max", json_number(s->max));
+        return json_pack("{s:o, s:o, s:i, s:o, s:o, s:o}", "mean", json_number(s->mean), "std", json_number(s->std),
+                         "n", s->n, "min", json_number(s->min), "median", json_number(s->median), "max",
+                         json_number(s->max));
     case COLUMN_CHANGE:
         return json_pack("{s:o, s:o, s:o, s:i}", "mean", json_number(s->mean), "low",
                          json_number(s->mean - cell->half_width), "high", json_number(s->mean + cell->half_width), "n",
@@ -130,8 +131,8 @@ void table_print_json(const struct table_result *t, FILE *out)
     }
     for (int i = 0; i < l->note_count; i++)
         json_array_append_new(notes, json_string(l->notes[i]));
-    json_t *table = json_pack("{s:s, s:s, s:s?, s:s, s:s, s:s, s:s?, s:o, s:o}", "id", l->id, "title", l->title, "sweep",
-                              t->sweep, "runs", t->runs, "about", t->once, "program", t->program, "empty",
+    json_t *table = json_pack("{s:s, s:s, s:s?, s:s, s:s, s:s, s:s?, s:o, s:o}", "id", l->id, "title", l->title,
+                              "sweep", t->sweep, "runs", t->runs, "about", t->once, "program", t->program, "empty",
                               t->rows ? NULL : l->empty, "notes", notes, "rows", rows);
     json_dumpf(table, out, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
     fputc('\n', out);
@@ -148,7 +149,10 @@ static void html_row(const struct table_result *t, int row, FILE *out)
         char *text = row < 0 ? memory_string(l->columns[c].head)
                              : table_cell_text(&l->columns[c], &t->cells[row * l->column_count + c]);
         bool numeric = table_column_is_numeric(&l->columns[c]), note = l->columns[c].kind == COLUMN_NOTES;
-        fprintf(out, "<%s%s>", row < 0 ? "th scope=\"col\"" : "td", numeric ? " class=\"n\"" : note ? " class=\"note\"" : "");
+        fprintf(out, "<%s%s>", row < 0 ? "th scope=\"col\"" : "td",
+                numeric ? " class=\"n\""
+                : note  ? " class=\"note\""
+                        : "");
         table_put_html(out, text);
         fprintf(out, "</%s>", row < 0 ? "th" : "td");
         free(text);

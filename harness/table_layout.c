@@ -5,8 +5,8 @@
 
 #include "core/memory.h"
 
-static const char *const kinds[] = {"text", "number", "time", "duration", "mean", "change", "max", "ratio", "count",
-                                    "notes", NULL};
+static const char *const kinds[] = {"text", "number", "time",  "duration", "mean", "change",
+                                    "max",  "ratio",  "count", "notes",    NULL};
 static const char *const styles[] = {"plain", "percent", "times", "exponent", NULL};
 
 static int word(const char *const *words, const char *given)
@@ -45,8 +45,8 @@ static int read_column(struct layout_column *c, json_t *item, const char *name, 
         c->value = c->name;
     int k = word(kinds, kind), s = word(styles, style);
     if (k < 0 || s < 0 || c->digits < 0 || c->digits > 15)
-        return error_set(err, STATUS_FAILED, "%s: column %s: unknown kind '%s', style '%s', or digits not in 0..15", name,
-                         c->name, kind, style);
+        return error_set(err, STATUS_FAILED, "%s: column %s: unknown kind '%s', style '%s', or digits not in 0..15",
+                         name, c->name, kind, style);
     if (k == COLUMN_RATIO && !c->of)
         return error_set(err, STATUS_FAILED, "%s: column %s: a ratio wants 'of'", name, c->name);
     c->kind = (enum column_kind)k;
@@ -78,20 +78,19 @@ int table_layout_load(struct table_layout *out, const char *id, const char *name
     *out = (struct table_layout){.id = id, .json = json_loads(text, JSON_REJECT_DUPLICATES, &why)};
     if (!out->json)
         return error_set(err, STATUS_FAILED, "%s:%d:%d: %s", name, why.line, why.column, why.text);
-    if (json_unpack_ex(out->json, &why, JSON_STRICT, "{s:s, s:s, s:o, s:o, s?o, s?o, s?b}", "title", &out->title, "empty",
-                       &out->empty, "key", &keys, "columns", &columns, "notes", &notes, "once", &once, "all", &all) != 0)
+    if (json_unpack_ex(out->json, &why, JSON_STRICT, "{s:s, s:s, s:o, s:o, s?o, s?o, s?b}", "title", &out->title,
+                       "empty", &out->empty, "key", &keys, "columns", &columns, "notes", &notes, "once", &once, "all",
+                       &all) != 0)
         status = error_set(err, STATUS_FAILED, "%s: %s", name, why.text);
     if (!status && (!texts(keys, &out->keys, &out->key_count) || !texts(notes, &out->notes, &out->note_count) ||
                     !read_once(out, once) || !json_is_array(columns)))
-        status = error_set(err, STATUS_FAILED, "%s: want lists of texts in key and notes, pairs in once, columns", name);
+        status =
+            error_set(err, STATUS_FAILED, "%s: want lists of texts in key and notes, pairs in once, columns", name);
     out->all = all;
     if (!status) {
         out->columns = memory_alloc(json_array_size(columns), sizeof *out->columns);
-        json_array_foreach(columns, i, item)
-        {
-            if (!status)
-                status = read_column(&out->columns[out->column_count++], item, name, err);
-        }
+        for (i = 0; !status && (item = json_array_get(columns, i)); i++)
+            status = read_column(&out->columns[out->column_count++], item, name, err);
     }
     if (status)
         table_layout_fini(out);

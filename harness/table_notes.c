@@ -37,7 +37,7 @@ static void say(char **text, const char *what, struct those *t)
     if (t->count == 0)
         return;
     char *line = seed < 0 || t->count > SEEDS_NAMED ? memory_format("%s: %d runs", what, t->count)
-                                                     : memory_format("%s: seed%s", what, t->count > 1 ? "s" : "");
+                                                    : memory_format("%s: seed%s", what, t->count > 1 ? "s" : "");
     for (int i = 0; seed >= 0 && t->count <= SEEDS_NAMED && i < t->count; i++)
         add(&line, i ? ", " : " ", memory_format("%.0f", result_number(t->rows, t->row[i], seed)));
     add(text, "; ", line);
@@ -64,8 +64,9 @@ static void say_outliers(char **text, const struct result_rows *rows, int begin,
     statistics_outliers(x, n, out);
     for (int i = 0; i < n; i++)
         if (out[i] && seed >= 0)
-            add(text, "; ", memory_format("outlier, kept in the mean: seed %.0f (%.*f)", result_number(rows, row[i], seed),
-                                          c->digits, x[i]));
+            add(text, "; ",
+                memory_format("outlier, kept in the mean: seed %.0f (%.*f)", result_number(rows, row[i], seed),
+                              c->digits, x[i]));
         else if (out[i])
             add(text, "; ", memory_format("outlier, kept in the mean: %.*f", c->digits, x[i]));
     free(x);
@@ -102,8 +103,9 @@ char *table_notes(const struct result_rows *rows, int begin, int end, const stru
     say_outliers(&text, rows, begin, end, column);
     for (int r = begin; r < end; r++)
         if (result_text(rows, r, flag))
-            add(&text, "; ", seed < 0 ? memory_string(result_text(rows, r, flag))
-                                      : memory_format("seed %.0f: %s", result_number(rows, r, seed), result_text(rows, r, flag)));
+            add(&text, "; ",
+                seed < 0 ? memory_string(result_text(rows, r, flag))
+                         : memory_format("seed %.0f: %s", result_number(rows, r, seed), result_text(rows, r, flag)));
     free(found.row);
     return text;
 }

@@ -40,7 +40,7 @@ char *table_cell_text(const struct layout_column *c, const struct table_cell *ce
         return summary_text(c, cell);
     if (c->kind == COLUMN_COUNT)
         return cell->count == cell->of ? memory_format("%d", cell->count)
-                                        : memory_format("%d of %d", cell->count, cell->of);
+                                       : memory_format("%d of %d", cell->count, cell->of);
     if (cell->text && *cell->text)
         return memory_string(cell->text);
     if (isnan(cell->value))
@@ -84,8 +84,8 @@ static void put_mapped(FILE *out, const char *text, const char *const map[128])
 
 void table_put_markdown(FILE *out, const char *text)
 {
-    static const char *const map[128] = {['|'] = "\\|", ['*'] = "\\*", ['_'] = "\\_", ['<'] = "&lt;", ['`'] = "\\`", ['\\'] = "\\\\",
-                                         ['\n'] = " "};
+    static const char *const map[128] = {
+        ['|'] = "\\|", ['*'] = "\\*", ['_'] = "\\_", ['<'] = "&lt;", ['`'] = "\\`", ['\\'] = "\\\\", ['\n'] = " "};
     put_mapped(out, text, map);
 }
 
@@ -98,9 +98,20 @@ void table_put_html(FILE *out, const char *text)
 void table_put_tex(FILE *out, const char *text)
 {
     static const char *const map[128] = {
-        ['&'] = "\\&", ['%'] = "\\%", ['$'] = "\\$", ['#'] = "\\#", ['_'] = "\\_", ['{'] = "\\{", ['}'] = "\\}",
-        ['~'] = "\\textasciitilde{}", ['^'] = "\\textasciicircum{}", ['\\'] = "\\textbackslash{}", ['<'] = "$<$",
-        ['>'] = "$>$", ['|'] = "$|$", ['\n'] = " ",
+        ['&'] = "\\&",
+        ['%'] = "\\%",
+        ['$'] = "\\$",
+        ['#'] = "\\#",
+        ['_'] = "\\_",
+        ['{'] = "\\{",
+        ['}'] = "\\}",
+        ['~'] = "\\textasciitilde{}",
+        ['^'] = "\\textasciicircum{}",
+        ['\\'] = "\\textbackslash{}",
+        ['<'] = "$<$",
+        ['>'] = "$>$",
+        ['|'] = "$|$",
+        ['\n'] = " ",
     };
     static const struct {
         const char *utf8, *tex;

@@ -11,7 +11,7 @@
 #include "harness/table_print.h"
 
 static const char *const ids[] = {"table-tinystories", "table-decode", "table-last-token", "table-gpt2",
-                                  "table-ablation", "table-runs", "table-theory"};
+                                  "table-ablation",    "table-runs",   "table-theory"};
 
 enum { IDS = sizeof ids / sizeof ids[0] };
 
@@ -85,7 +85,8 @@ static void fill(struct table_cell *cell, const struct layout_column *c, const s
         cell->value = statistics_summary(x, n).max;
         break;
     case COLUMN_RATIO:
-        cell->value = sum_of(rows, begin, end, of) > 0 ? sum_of(rows, begin, end, value) / sum_of(rows, begin, end, of) : NAN;
+        cell->value =
+            sum_of(rows, begin, end, of) > 0 ? sum_of(rows, begin, end, value) / sum_of(rows, begin, end, of) : NAN;
         break;
     case COLUMN_COUNT:
         cell->count = n;
@@ -113,7 +114,8 @@ static int check_columns(const struct table_layout *layout, const struct result_
 {
     for (int k = 0; k < layout->key_count; k++)
         if (result_column(rows, layout->keys[k]) < 0)
-            return error_set(err, STATUS_FAILED, "%s: the query has no column '%s' for its key", layout->id, layout->keys[k]);
+            return error_set(err, STATUS_FAILED, "%s: the query has no column '%s' for its key", layout->id,
+                             layout->keys[k]);
     for (int i = 0; i < layout->column_count; i++) {
         const struct layout_column *c = &layout->columns[i];
         const char *names[] = {c->value, c->of, c->pair};
@@ -152,7 +154,10 @@ static char *say_once(const struct table_layout *layout, const struct result_row
             if (seen)
                 continue;
             char number[32];
-            char *longer = memory_format("%s%s%s%s%s", text, found ? ", " : *text ? "; " : "",
+            char *longer = memory_format("%s%s%s%s%s", text,
+                                         found   ? ", "
+                                         : *text ? "; "
+                                                 : "",
                                          found ? "" : layout->once_labels[i], found ? "" : " ",
                                          v->text ? v->text : table_format_real(number, v->number));
             free(text);

@@ -22,7 +22,8 @@ do for [c=1:columns] {
 set multiplot
 eval(before_key)
 plot NaN notitle, keyentry with lines lt 1 title "baseline", \
-     for [s=1:series] keyentry with linespoints lt style(s) ps 0.8 title (series_name[s] eq "baseline" ? "" : series_name[s])
+     for [s=1:series] keyentry with linespoints lt style(s) ps 0.8 \
+         title (series_name[s] eq "baseline" ? "" : series_name[s])
 eval(after_key)
 do for [c=1:columns] {
     do for [p=1:panels] {
@@ -40,14 +41,16 @@ do for [c=1:columns] {
         unset label 4
         if (c == 1) { set label 4 (p == 1 ? "validation loss, nats" : "change, %") @y_label }
         set format y (c == 1 ? "%g" : "")
-        if (p == 2) { set arrow 1 from graph 0, first 0 to graph 1, first 0 nohead lt 1 lw 1 back } else { unset arrow 1 }
+        unset arrow 1
+        if (p == 2) { set arrow 1 from graph 0, first 0 to graph 1, first 0 nohead lt 1 lw 1 back }
         b = p == 1 ? 2 : rows + 1
         plot for [s in drawn(c, b)] $lines index set_of(c, 2, at(s)) using 1:3:4 with filledcurves fc rgb "#000000" \
                  fs transparent solid 0.10 noborder notitle, \
              for [s in drawn(c, b)] $lines index set_of(c, 2, at(s)) using 1:2 with lines lt 1 notitle, \
-             for [s in drawn(c, r)] $values index set_of(c, r, at(s)) using 1:2 with points lc rgb colour(at(s)) pt 6 ps 0.6 \
-                 notitle, \
-             for [s in drawn(c, r)] $lines index set_of(c, r, at(s)) using 1:2 with linespoints lt style(at(s)) ps 0.8 notitle
+             for [s in drawn(c, r)] $values index set_of(c, r, at(s)) using 1:2 with points \
+                 lc rgb colour(at(s)) pt 6 ps 0.6 notitle, \
+             for [s in drawn(c, r)] $lines index set_of(c, r, at(s)) using 1:2 with linespoints \
+                 lt style(at(s)) ps 0.8 notitle
         print say_axes(c, r)
     }
 }

@@ -15,7 +15,8 @@ UNION ALL
 SELECT key, 3, name, seed, 'done', value, change, instr('gate.end gate.shape aux.lambda', key), place
 FROM line WHERE state = 'done' AND change IS NOT NULL
 UNION ALL
-SELECT l.key, 2, 'baseline', r.seed, 'done', l.value, r.val_loss, instr('gate.end gate.shape aux.lambda', l.key), l.position
+SELECT l.key, 2, 'baseline', r.seed, 'done', l.value, r.val_loss,
+    instr('gate.end gate.shape aux.lambda', l.key), l.position
 FROM (SELECT DISTINCT key, value, place AS position, size FROM line) l
 JOIN run_in_sweep r ON r.sweep = :sweep AND r.variant = 'baseline' AND r.size = l.size AND r.state = 'done'
 ORDER BY place, row, position, series, seed

@@ -43,18 +43,20 @@ do for [c=1:columns] {
     do for [s in drawn(c, 2)] {
         do for [k=1:category_count[c]] {
             if (strlen(over_text[spot(c, k, at(s))]) > 0) {
-                set label 10 + (k - 1) * series + at(s) over_text[spot(c, k, at(s))] at first k + shift(at(s)), first over_y[spot(c, k, at(s))] \
+                set label 10 + (k - 1) * series + at(s) over_text[spot(c, k, at(s))] \
+                    at first k + shift(at(s)), first over_y[spot(c, k, at(s))] \
                     offset 0,0.5 center font ",8" front
             }
         }
     }
     if (c == 1) {
-        set key at screen 0.5, screen pixel_y(26) center top horizontal maxrows 1 samplen 1.6 width 1 font ",10"
+        set key at screen 0.5, screen pixel_y(26) center top horizontal maxrows 1 samplen 1.6 width 1 \
+            font ",10"
     } else { unset key }
     plot for [s in drawn(c, 1)] $lines index set_of(c, 1, at(s)) using ($1 + shift(at(s))):2 with boxes \
              fc rgb bar_hue(at(s)) fs solid 1.0 border lc rgb "#333333" dt solid lw 1 title series_name[at(s)], \
-         for [s in drawn(c, 1)] $lines index set_of(c, 1, at(s)) using ($1 + shift(at(s))):3:(0):($4 - $3) with vectors nohead \
-             lc rgb (norms(at(s)) == 1 ? "#999999" : "#000000") lw 1.2 dt solid notitle
+         for [s in drawn(c, 1)] $lines index set_of(c, 1, at(s)) using ($1 + shift(at(s))):3:(0):($4 - $3) \
+             with vectors nohead lc rgb (norms(at(s)) == 1 ? "#999999" : "#000000") lw 1.2 dt solid notitle
     print say_axes(c, 1)
     unset label 1
     unset label 2

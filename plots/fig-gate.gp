@@ -17,7 +17,8 @@ do for [s=1:series] {
     if (is_block(s) && block(s) >= blocks) { blocks = block(s) + 1 }
 }
 depth(s) = blocks > 1 ? real(block(s)) / (blocks - 1) : 0
-shade(s) = is_block(s) ? sprintf("#%02x%02x%02x", int(10 + 90 * depth(s)), int(40 + 140 * depth(s)), int(90 + 143 * depth(s))) : "#d55e00"
+blue(d) = sprintf("#%02x%02x%02x", int(10 + 90 * d), int(40 + 140 * d), int(90 + 143 * d))
+shade(s) = is_block(s) ? blue(depth(s)) : "#d55e00"
 short(s) = is_block(s) ? sprintf("%s %d", is_mlp(s) ? "mlp" : "attn", block(s)) : "final"
 
 # One scale for all panels; the key from the panel with the most sites.
@@ -49,7 +50,8 @@ do for [c=1:columns] {
     set label 3 column_name[c] at graph 0.5, graph 1.0 offset 0,0.6 center font ",10"
     set arrow 1 from graph 0, first 1 to graph 1, first 1 nohead lc rgb "#888888" lw 0.8 dt (1,2) back
     if (c == key_from) {
-        set key at screen 0.5, screen pixel_y(26) center top horizontal maxrows 2 samplen 1.8 spacing 1.0 width 0 font ",8"
+        set key at screen 0.5, screen pixel_y(26) center top horizontal maxrows 2 samplen 1.8 spacing 1.0 \
+            width 0 font ",8"
     } else { unset key }
     plot $lines index set_of(c, 2, gate_series) using 1:2 axes x1y2 with filledcurves y2=0 fc rgb "#efefef" notitle, \
          for [s in drawn(c, 1)] $lines index set_of(c, 1, at(s)) using 1:3:4 with filledcurves \

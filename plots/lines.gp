@@ -1,6 +1,7 @@
 # Lines over the steps with bands over the seeds: panels below each other, the sweep's sizes side by side.
-# The figure sets: panels, panel_row[p] (the row of the data drawn there), panel_label[p], panel_over[p] (a row drawn
-# over it in thin lines, 0 for none), panel_scale[p] ("" or "log"). Row 2 is the gate, drawn behind on an axis of its own.
+# The figure sets: panels, panel_row[p] (the row of the data drawn there), panel_label[p], panel_over[p] (a row
+# drawn over it in thin lines, 0 for none), panel_scale[p] ("" or "log"). Row 2 is the gate, drawn behind
+# on an axis of its own.
 eval(frame)
 left = 66; right = 46; top = 62; bottom = 54 + 11 * caption_lines; between = 14
 cell_w = (width - left - right - between * (columns - 1)) / columns

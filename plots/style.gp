@@ -38,11 +38,13 @@ frame = 'set label 1 title_text at screen pixel_x(10), screen pixel_y(16) left f
         'font ",8" textcolor rgb "#555555" front'
 # The key has a plot of its own across the canvas, since it would have to fit a panel's width otherwise.
 before_key = 'set lmargin at screen pixel_x(20); set rmargin at screen pixel_x(width - 20); ' . \
-             'set tmargin at screen pixel_y(24); set bmargin at screen pixel_y(58); unset border; unset tics; unset grid; ' . \
-             'set key at screen 0.5, screen pixel_y(27) center top horizontal maxrows 2 samplen 2.6 spacing 1.1 width 1 ' . \
-             'font ",10"; set xrange [0:1]; set yrange [0:1]'
+             'set tmargin at screen pixel_y(24); set bmargin at screen pixel_y(58); ' . \
+             'unset border; unset tics; unset grid; ' . \
+             'set key at screen 0.5, screen pixel_y(27) center top horizontal maxrows 2 samplen 2.6 ' . \
+             'spacing 1.1 width 1 font ",10"; set xrange [0:1]; set yrange [0:1]'
 after_key = 'unset key; unset label 1; unset label 2; set border 3 lc rgb "#555555" lw 0.8; ' . \
-            'set xtics nomirror out scale 0.6 textcolor rgb "#333333"; set ytics nomirror out scale 0.6 textcolor rgb "#333333"; ' . \
+            'set xtics nomirror out scale 0.6 textcolor rgb "#333333"; ' . \
+            'set ytics nomirror out scale 0.6 textcolor rgb "#333333"; ' . \
             'set grid ytics lc rgb "#e4e4e4" lw 0.6 dt solid; set autoscale xy'
 cell(c, r) = (c - 1) * rows + r                    # of lowest and highest
 # The label of a panel's y axis, always at the same distance: set label 4 @y_label before the plot.

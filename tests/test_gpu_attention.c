@@ -93,10 +93,12 @@ static double forward_error(struct attention_graph *g, const struct attention_sh
     struct tensors want, got;
     tensors_make(&want, s);
     tensors_make(&got, s);
-    ref_attention_forward(NULL, &(struct attention_forward){.qkv = want.qkv, .out = want.out, .lse = want.lse, .B = s->B,
-                                                            .T = s->T, .H = s->H, .D = s->D});
+    ref_attention_forward(
+        NULL, &(struct attention_forward){
+                  .qkv = want.qkv, .out = want.out, .lse = want.lse, .B = s->B, .T = s->T, .H = s->H, .D = s->D});
     const char *fault = run(g, &got, s);
-    double error = fault ? INFINITY : fmax(difference(want.out, got.out, want.count), difference(want.lse, got.lse, want.rows));
+    double error =
+        fault ? INFINITY : fmax(difference(want.out, got.out, want.count), difference(want.lse, got.lse, want.rows));
     tensors_free(&want);
     tensors_free(&got);
     return isnan(error) ? INFINITY : error;
@@ -107,14 +109,20 @@ static double backward_error(struct attention_graph *g, const struct attention_s
     struct tensors want, got;
     tensors_make(&want, s);
     tensors_make(&got, s);
-    struct attention_forward forward = {.qkv = want.qkv, .out = want.out, .lse = want.lse, .B = s->B, .T = s->T, .H = s->H,
-                                        .D = s->D};
+    struct attention_forward forward = {
+        .qkv = want.qkv, .out = want.out, .lse = want.lse, .B = s->B, .T = s->T, .H = s->H, .D = s->D};
     ref_attention_forward(NULL, &forward);
     memcpy(got.out, want.out, want.count * sizeof(float));
     memcpy(got.lse, want.lse, want.rows * sizeof(float));
-    ref_attention_backward(NULL, &(struct attention_backward){.qkv = want.qkv, .out = want.out, .lse = want.lse,
-                                                              .dout = want.dout, .dqkv = want.dqkv, .B = s->B, .T = s->T,
-                                                              .H = s->H, .D = s->D});
+    ref_attention_backward(NULL, &(struct attention_backward){.qkv = want.qkv,
+                                                              .out = want.out,
+                                                              .lse = want.lse,
+                                                              .dout = want.dout,
+                                                              .dqkv = want.dqkv,
+                                                              .B = s->B,
+                                                              .T = s->T,
+                                                              .H = s->H,
+                                                              .D = s->D});
     const char *fault = run(g, &got, s);
     double error = fault ? INFINITY : difference(want.dqkv, got.dqkv, 3 * want.count);
     tensors_free(&want);

@@ -60,7 +60,8 @@ static void test_the_library_itself(void **state)
     struct error err = {0};
     int count = 0;
     if (access(path, F_OK) != 0) {
-        print_message("skipped: libtaper_gpu.so was not built (%s)\n", *GPU_MISSING ? "no " GPU_MISSING : "not in this flavour");
+        print_message("skipped: libtaper_gpu.so was not built (%s)\n",
+                      *GPU_MISSING ? "no " GPU_MISSING : "not in this flavour");
         skip();
     }
     if (gpu_load_from(path, &library, &err))

@@ -80,7 +80,8 @@ static void compare_slots(const char *slot)
 {
     int count, wrong = 0, ran = 0;
     struct op_case *cases = ops_cases(&count);
-    struct backend *ref = backend_of(ops_reference(), PRECISION_FP32), *gpu = backend_of(gpu_ops_table(), PRECISION_FP32);
+    struct backend *ref = backend_of(ops_reference(), PRECISION_FP32),
+                   *gpu = backend_of(gpu_ops_table(), PRECISION_FP32);
     for (int i = 0; i < count; i++)
         if (strcmp(cases[i].slot, slot) == 0) {
             wrong += compare_case(&cases[i], ref, gpu, 1);
@@ -131,7 +132,8 @@ static void test_nan_reaches_the_outputs(void **state)
     (void)state;
     int count, wrong = 0;
     struct op_case *cases = ops_cases(&count);
-    struct backend *ref = backend_of(ops_reference(), PRECISION_FP32), *gpu = backend_of(gpu_ops_table(), PRECISION_FP32);
+    struct backend *ref = backend_of(ops_reference(), PRECISION_FP32),
+                   *gpu = backend_of(gpu_ops_table(), PRECISION_FP32);
     for (int i = 0; i < count; i += 3)
         for (int k = 0; k < cases[i].count; k++) {
             struct op_case *c = &cases[i];

@@ -100,8 +100,8 @@ static void test_every_preset_has_plans(void **state)
         struct attention_shape s = shape_of(rows[i].preset, rows[i].batch);
         assert_true(attention_graph_supports(s.D));
         size_t forward = build(&s, false, true), backward = build(&s, true, true);
-        print_message("# %s: B %d, T %d, H %d, D %d: workspace %zu forward, %zu backward\n", rows[i].preset, s.B, s.T, s.H,
-                      s.D, forward, backward);
+        print_message("# %s: B %d, T %d, H %d, D %d: workspace %zu forward, %zu backward\n", rows[i].preset, s.B, s.T,
+                      s.H, s.D, forward, backward);
     }
 }
 

@@ -22,11 +22,11 @@
 
 static struct fixture f;
 
-#define GOOD(call)                                                                                                    \
-    do {                                                                                                              \
-        struct error err_ = {0}, *err = &err_;                                                                        \
-        if ((call) != STATUS_OK)                                                                                      \
-            fail_msg("%s", err_.text);                                                                                \
+#define GOOD(call)                                                                                                     \
+    do {                                                                                                               \
+        struct error err_ = {0}, *err = &err_;                                                                         \
+        if ((call) != STATUS_OK)                                                                                       \
+            fail_msg("%s", err_.text);                                                                                 \
     } while (0)
 
 static int setup(void **state)
@@ -64,8 +64,9 @@ static struct plot_data data_of(const char *sql)
 static void means_and_bands_are_those_of_the_seeds(void **state)
 {
     (void)state;
-    struct plot_data d = data_of("SELECT 'c' AS col, 1 AS row, variant AS series, seed, state, step AS x, logit_rms AS y FROM "
-                                 "step_shown WHERE sweep = :sweep ORDER BY place, x, seed");
+    struct plot_data d =
+        data_of("SELECT 'c' AS col, 1 AS row, variant AS series, seed, state, step AS x, logit_rms AS y FROM "
+                "step_shown WHERE sweep = :sweep ORDER BY place, x, seed");
     assert_int_equal(d.columns, 1);
     assert_int_equal(d.series, 5);
     for (int s = 0; s < 5; s++) {
@@ -76,8 +77,8 @@ static void means_and_bands_are_those_of_the_seeds(void **state)
             int step = (int)line->points[p].x, n = 0;
             double sum = 0, low = INFINITY, high = -INFINITY;
             for (int seed = 0; seed < 5; seed++) {
-                bool there = !(s == 1 && seed == 3 && step > 30) && !(s == 2 && seed == 4) && !(s == 0 && seed == 4 && step > 50) &&
-                             !(s == 3 && seed == 2 && step >= 60);
+                bool there = !(s == 1 && seed == 3 && step > 30) && !(s == 2 && seed == 4) &&
+                             !(s == 0 && seed == 4 && step > 50) && !(s == 3 && seed == 2 && step >= 60);
                 if (!there)
                     continue;
                 double y = fixture_db_logits(s, seed, step);
@@ -102,9 +103,10 @@ static void means_and_bands_are_those_of_the_seeds(void **state)
 static void bins_keep_extremes(void **state)
 {
     (void)state;
-    struct plot_data d = data_of("WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) SELECT 'c' AS "
-                                 "col, 1 AS row, 's' AS series, 0 AS seed, 'done' AS state, i AS x, "
-                                 "CASE i WHEN 12345 THEN 99.0 WHEN 777 THEN -7.5 ELSE i % 3 END AS y FROM n");
+    struct plot_data d =
+        data_of("WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) SELECT 'c' AS "
+                "col, 1 AS row, 's' AS series, 0 AS seed, 'done' AS state, i AS x, "
+                "CASE i WHEN 12345 THEN 99.0 WHEN 777 THEN -7.5 ELSE i % 3 END AS y FROM n");
     const struct plot_line *line = plot_data_line(&d, 0, 0, 0);
     double low = INFINITY, high = -INFINITY;
     int n = 0;
@@ -122,8 +124,9 @@ static void bins_keep_extremes(void **state)
 static void categories_keep_their_order(void **state)
 {
     (void)state;
-    struct plot_data d = data_of("SELECT column1 AS col, 1 AS row, 's' AS series, 0 AS seed, 'done' AS state, column2 AS x, "
-                                 "column3 AS y FROM (VALUES ('a', '40%', 1.0), ('a', '20%', 2.0), ('b', 'step', 3.0), ('a', '40%', 5.0))");
+    struct plot_data d = data_of(
+        "SELECT column1 AS col, 1 AS row, 's' AS series, 0 AS seed, 'done' AS state, column2 AS x, "
+        "column3 AS y FROM (VALUES ('a', '40%', 1.0), ('a', '20%', 2.0), ('b', 'step', 3.0), ('a', '40%', 5.0))");
     assert_int_equal(d.columns, 2);
     assert_string_equal(d.categories[0], "40%");
     assert_string_equal(d.categories[1], "20%");
@@ -194,8 +197,8 @@ static int extremes(const char *points, double *left, double *right, double *top
     return n;
 }
 
-/* The band of each variant in fig-logit-chasing, in the order drawn: a filled path each. Steps run from 1 to 100 over the
- * panel, and pixels are linear in the value: two variants give the scale, all others must lie on it. */
+/* The band of each variant in fig-logit-chasing, in the order drawn: a filled path each. Steps run from 1 to 100 over
+ * the panel, and pixels are linear in the value: two variants give the scale, all others must lie on it. */
 static void a_drawing_holds_the_extremes(void **state)
 {
     (void)state;
@@ -221,7 +224,8 @@ static void a_drawing_holds_the_extremes(void **state)
     double scale = (bottom[3] - top[3]) / (want_high[3] - want_low[3]); /* pixels a unit, from the tallest */
     for (int v = 0; v < 5; v++) {
         if (fabs((bottom[v] - top[v]) - scale * (want_high[v] - want_low[v])) > 0.3)
-            fail_msg("%s: %g pixels high, want %g", fixture_db_variant(v), bottom[v] - top[v], scale * (want_high[v] - want_low[v]));
+            fail_msg("%s: %g pixels high, want %g", fixture_db_variant(v), bottom[v] - top[v],
+                     scale * (want_high[v] - want_low[v]));
         if (fabs(bottom[v] - bottom[3] - scale * (want_low[3] - want_low[v])) > 0.3)
             fail_msg("%s: starts at %g", fixture_db_variant(v), bottom[v]);
     }
@@ -235,8 +239,8 @@ static void small_print_tells_all(void **state)
     char *caption = strstr(script, "\ncaption = ");
     assert_non_null(caption);
     *strchr(caption + 1, '\n') = '\0';
-    static const char *const parts[] = {"Sweep paper", "29 runs: 26 done, 1 failed", "taper ", "5 values missing or not",
-                                        "internal seed 3 (failed)"};
+    static const char *const parts[] = {"Sweep paper", "29 runs: 26 done, 1 failed", "taper ",
+                                        "5 values missing or not", "internal seed 3 (failed)"};
     for (char *p = caption; *p; p++) /* line breaks stand as \n */
         if (p[0] == '\\' && p[1] == 'n')
             memmove(p, p + 1, strlen(p)), *p = ' ';
@@ -257,7 +261,8 @@ static void nothing_to_draw_says_why(void **state)
     fixture_submit(&f, "sweep: bare\nbase: {train.steps: 120}\nvariants: {all: {taper.sites: all}}\n");
     for (int i = 0; plot_figure_id(i); i++) {
         why = (struct error){0};
-        assert_int_equal(plot_figure_make(&image, f.s, plot_figure_id(i), "bare", PLOT_SCRIPT, false, &empty, &why), STATUS_FAILED);
+        assert_int_equal(plot_figure_make(&image, f.s, plot_figure_id(i), "bare", PLOT_SCRIPT, false, &empty, &why),
+                         STATUS_FAILED);
         assert_true(empty);
         assert_null(image.bytes);
         assert_non_null(strstr(why.text, "nothing to draw in sweep bare: no "));
@@ -267,14 +272,16 @@ static void nothing_to_draw_says_why(void **state)
     assert_non_null(strstr(why.text, "no figure 'fig-nine'"));
     assert_false(empty);
     why = (struct error){0};
-    assert_int_equal(plot_figure_make(&image, f.s, "fig-loss", "nine", PLOT_SVG, false, &empty, &why), STATUS_BAD_INPUT);
+    assert_int_equal(plot_figure_make(&image, f.s, "fig-loss", "nine", PLOT_SVG, false, &empty, &why),
+                     STATUS_BAD_INPUT);
 }
 
 /* Run with a PATH of one folder, with a program named gnuplot in it unless `script` is NULL. */
 static int with_gnuplot(const char *script, struct error *why)
 {
     struct gnuplot_output out;
-    char *path = file_join(f.dir, "bin"), *program = memory_format("%s/bin/gnuplot", f.dir), *old = memory_string(getenv("PATH"));
+    char *path = file_join(f.dir, "bin"), *program = memory_format("%s/bin/gnuplot", f.dir),
+         *old = memory_string(getenv("PATH"));
     GOOD(file_make_directories(path, err));
     unlink(program);
     if (script) {
@@ -314,9 +321,15 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(means_and_bands_are_those_of_the_seeds), TEST(bins_keep_extremes), TEST(categories_keep_their_order),
-        TEST(texts_cannot_leave_their_quotes), TEST(every_figure_in_every_format), TEST(a_drawing_holds_the_extremes),
-        TEST(small_print_tells_all), TEST(nothing_to_draw_says_why), TEST(gnuplot_is_watched),
+        TEST(means_and_bands_are_those_of_the_seeds),
+        TEST(bins_keep_extremes),
+        TEST(categories_keep_their_order),
+        TEST(texts_cannot_leave_their_quotes),
+        TEST(every_figure_in_every_format),
+        TEST(a_drawing_holds_the_extremes),
+        TEST(small_print_tells_all),
+        TEST(nothing_to_draw_says_why),
+        TEST(gnuplot_is_watched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

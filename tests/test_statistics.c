@@ -22,9 +22,9 @@ static void t_quantiles(void **state)
     static const struct {
         double p, degrees, value;
     } known[] = {
-        {0.975, 1, 12.7062047364}, {0.975, 2, 4.3026527297}, {0.975, 3, 3.1824463053}, {0.975, 4, 2.7764451052},
-        {0.975, 5, 2.5705818356},  {0.975, 9, 2.2621571628}, {0.975, 29, 2.0452296421}, {0.975, 30, 2.0422724563},
-        {0.95, 2, 2.9199855804},   {0.995, 10, 3.1692726726}, {0.9, 60, 1.2958210694},  {0.975, 1000, 1.9623390808},
+        {0.975, 1, 12.7062047364},  {0.975, 2, 4.3026527297},  {0.975, 3, 3.1824463053},  {0.975, 4, 2.7764451052},
+        {0.975, 5, 2.5705818356},   {0.975, 9, 2.2621571628},  {0.975, 29, 2.0452296421}, {0.975, 30, 2.0422724563},
+        {0.95, 2, 2.9199855804},    {0.995, 10, 3.1692726726}, {0.9, 60, 1.2958210694},   {0.975, 1000, 1.9623390808},
         {0.975, 1e7, 1.9599642221}, /* the normal quantile is 1.9599639845 */
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
@@ -99,7 +99,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(t_quantiles), cmocka_unit_test(t_in_closed_form), cmocka_unit_test(incomplete_beta),
-        cmocka_unit_test(summaries), cmocka_unit_test(outliers),
+        cmocka_unit_test(summaries),   cmocka_unit_test(outliers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Tables of results: every number computed again from the raw rows, layouts against saved ones, what is missing said. */
+/* Tables of results: every number computed again from the raw rows, layouts against saved ones, what is missing said.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,11 +21,11 @@
 
 static struct fixture f;
 
-#define GOOD(call)                                                                                                    \
-    do {                                                                                                              \
-        struct error err_ = {0}, *err = &err_;                                                                        \
-        if ((call) != STATUS_OK)                                                                                      \
-            fail_msg("%s", err_.text);                                                                                \
+#define GOOD(call)                                                                                                     \
+    do {                                                                                                               \
+        struct error err_ = {0}, *err = &err_;                                                                         \
+        if ((call) != STATUS_OK)                                                                                       \
+            fail_msg("%s", err_.text);                                                                                 \
     } while (0)
 
 static int setup(void **state)
@@ -102,8 +103,10 @@ static int raw_losses(const char *variant, double loss[5], bool there[5])
 {
     int n = 0;
     for (int seed = 0; seed < 5; seed++) {
-        char *sql = memory_format("SELECT coalesce((SELECT val_loss FROM run WHERE variant = '%s' AND seed = %d AND state = 'done'), "
-                                  "'none')", variant, seed);
+        char *sql = memory_format(
+            "SELECT coalesce((SELECT val_loss FROM run WHERE variant = '%s' AND seed = %d AND state = 'done'), "
+            "'none')",
+            variant, seed);
         char *text = fixture_text(&f, sql), *end;
         loss[seed] = strtod(text, &end);
         there[seed] = *end == '\0' && isfinite(loss[seed]);
@@ -192,8 +195,10 @@ static void what_is_missing_is_said(void **state)
 /* One number of a run's logged steps, by plain SQL over the table `step`. */
 static double step_value(const char *expression, const char *variant, const char *where)
 {
-    char *sql = memory_format("SELECT coalesce(%s, 'none') FROM step s JOIN run r ON r.id = s.run WHERE r.variant = '%s' AND "
-                              "typeof(s.radial) <> 'text' AND %s", expression, variant, where);
+    char *sql =
+        memory_format("SELECT coalesce(%s, 'none') FROM step s JOIN run r ON r.id = s.run WHERE r.variant = '%s' AND "
+                      "typeof(s.radial) <> 'text' AND %s",
+                      expression, variant, where);
     char *text = fixture_text(&f, sql);
     double value = strtod(text, NULL);
     free(text);
@@ -266,7 +271,8 @@ static void ablations_are_found_by_configuration(void **state)
         assert_int_equal(field(row, "runs", "n"), i == 1 ? 5 : 2);
     }
     near(field(json_array_get(rows, 0), "val_loss", "mean"), (fixture_db_loss(5, 0) + fixture_db_loss(5, 1)) / 2);
-    near(field(json_array_get(rows, 2), "logit_rms", "mean"), (fixture_db_logits(6, 0, 100) + fixture_db_logits(6, 1, 100)) / 2);
+    near(field(json_array_get(rows, 2), "logit_rms", "mean"),
+         (fixture_db_logits(6, 0, 100) + fixture_db_logits(6, 1, 100)) / 2);
     json_decref(table);
 }
 
@@ -299,8 +305,8 @@ static const char *const extensions[] = {"md", "csv", "tex", "json", "html"};
 static void layouts_are_as_saved(void **state)
 {
     (void)state;
-    static const char *const ids[] = {"table-tinystories", "table-decode", "table-last-token", "table-gpt2", "table-ablation",
-                                      "table-theory"};
+    static const char *const ids[] = {"table-tinystories", "table-decode",   "table-last-token",
+                                      "table-gpt2",        "table-ablation", "table-theory"};
     const char *save = getenv("TAPER_SAVE_LAYOUTS"); /* a folder to write new ones to, for a person to compare */
     for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++)
         for (int format = 0; format < 5; format++) {
@@ -372,18 +378,22 @@ static void layouts_are_checked(void **state)
         {"{\"title\": \"t\", \"empty\": \"e\", \"key\": [\"a\"]}", "columns"},
         {"{\"title\": \"t\", \"empty\": \"e\", \"key\": [1], \"columns\": []}", "want lists of texts"},
         {"{\"title\": \"t\", \"empty\": \"e\", \"key\": [\"z\"], \"columns\": []}", "no column 'z'"},
-        {"{\"title\": \"t\", \"empty\": \"e\", \"key\": [], \"columns\": [{\"name\": \"a\", \"head\": \"a\", \"kind\": \"mode\"}]}",
+        {"{\"title\": \"t\", \"empty\": \"e\", \"key\": [], \"columns\": [{\"name\": \"a\", \"head\": \"a\", \"kind\": "
+         "\"mode\"}]}",
          "unknown kind 'mode'"},
-        {"{\"title\": \"t\", \"empty\": \"e\", \"key\": [], \"columns\": [{\"name\": \"b\", \"head\": \"b\", \"kind\": \"text\"}]}",
+        {"{\"title\": \"t\", \"empty\": \"e\", \"key\": [], \"columns\": [{\"name\": \"b\", \"head\": \"b\", \"kind\": "
+         "\"text\"}]}",
          "column b: the query has no column 'b'"},
-        {"{\"title\": \"t\", \"empty\": \"e\", \"key\": [], \"columns\": [{\"name\": \"a\", \"head\": \"a\", \"kind\": \"ratio\"}]}",
+        {"{\"title\": \"t\", \"empty\": \"e\", \"key\": [], \"columns\": [{\"name\": \"a\", \"head\": \"a\", \"kind\": "
+         "\"ratio\"}]}",
          "a ratio wants 'of'"},
         {"{\"title\": \"t\", \"empty\": \"e\", \"key\": [], \"columns\": [], \"extra\": 1}", "extra"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct table_result t;
         struct error why = {0};
-        assert_int_equal(table_result_make_from(&t, f.s, "t", "SELECT 1 AS a", bad[i].layout, NULL, &why), STATUS_FAILED);
+        assert_int_equal(table_result_make_from(&t, f.s, "t", "SELECT 1 AS a", bad[i].layout, NULL, &why),
+                         STATUS_FAILED);
         if (!strstr(why.text, bad[i].says))
             fail_msg("'%s' does not say '%s'", why.text, bad[i].says);
     }
@@ -393,20 +403,28 @@ static void layouts_are_checked(void **state)
 static void texts_are_escaped(void **state)
 {
     (void)state;
-    static const char layout[] = "{\"title\": \"50% <of> a_b | c\", \"empty\": \"e\", \"key\": [], \"columns\": [{\"name\": \"a\", "
-                                 "\"head\": \"h_1 & #\", \"kind\": \"text\"}, {\"name\": \"b\", \"head\": \"x\", \"kind\": \"mean\"}]}";
+    static const char layout[] =
+        "{\"title\": \"50% <of> a_b | c\", \"empty\": \"e\", \"key\": [], \"columns\": [{\"name\": \"a\", "
+        "\"head\": \"h_1 & #\", \"kind\": \"text\"}, {\"name\": \"b\", \"head\": \"x\", \"kind\": \"mean\"}]}";
     static const struct {
         enum table_result_format format;
         const char *part;
     } wanted[] = {
-        {RESULT_MARKDOWN, "50% &lt;of> a\\_b \\| c"}, {RESULT_MARKDOWN, "| \\|\\_\\*\"\\\\,x |"},
-        {RESULT_TEX, "50\\% $<$of$>$ a\\_b $|$ c"}, {RESULT_TEX, "$-$1.5000 $\\pm$ 0.7071"},
-        {RESULT_TEX, "$|$\\_*\"\\textbackslash{},x"}, {RESULT_HTML, "h_1 &amp; #"}, {RESULT_HTML, "|_*&quot;\\,x"},
-        {RESULT_CSV, "\"|_*\"\"\\,x\",-1.5,"}, {RESULT_JSON, "\"a\": \"|_*\\\"\\\\,x\""},
+        {RESULT_MARKDOWN, "50% &lt;of> a\\_b \\| c"},
+        {RESULT_MARKDOWN, "| \\|\\_\\*\"\\\\,x |"},
+        {RESULT_TEX, "50\\% $<$of$>$ a\\_b $|$ c"},
+        {RESULT_TEX, "$-$1.5000 $\\pm$ 0.7071"},
+        {RESULT_TEX, "$|$\\_*\"\\textbackslash{},x"},
+        {RESULT_HTML, "h_1 &amp; #"},
+        {RESULT_HTML, "|_*&quot;\\,x"},
+        {RESULT_CSV, "\"|_*\"\"\\,x\",-1.5,"},
+        {RESULT_JSON, "\"a\": \"|_*\\\"\\\\,x\""},
     };
     struct table_result t;
-    GOOD(table_result_make_from(&t, f.s, "t", "SELECT '|_*\"\\,x' AS a, -1 AS b WHERE :sweep = 'paper' UNION ALL SELECT "
-                                "'|_*\"\\,x', -2 WHERE :sweep = 'paper'", layout, "paper", err));
+    GOOD(table_result_make_from(&t, f.s, "t",
+                                "SELECT '|_*\"\\,x' AS a, -1 AS b WHERE :sweep = 'paper' UNION ALL SELECT "
+                                "'|_*\"\\,x', -2 WHERE :sweep = 'paper'",
+                                layout, "paper", err));
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
         char *text = NULL;
         size_t size = 0;
@@ -424,9 +442,16 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(losses_are_those_of_the_raw_rows), TEST(what_is_missing_is_said), TEST(theory_is_that_of_the_raw_rows),
-        TEST(decoding_is_paired_within_a_run), TEST(ablations_are_found_by_configuration), TEST(runs_are_all_there),
-        TEST(layouts_are_as_saved), TEST(empty_tables_say_why), TEST(sweeps_are_chosen), TEST(layouts_are_checked),
+        TEST(losses_are_those_of_the_raw_rows),
+        TEST(what_is_missing_is_said),
+        TEST(theory_is_that_of_the_raw_rows),
+        TEST(decoding_is_paired_within_a_run),
+        TEST(ablations_are_found_by_configuration),
+        TEST(runs_are_all_there),
+        TEST(layouts_are_as_saved),
+        TEST(empty_tables_say_why),
+        TEST(sweeps_are_chosen),
+        TEST(layouts_are_checked),
         TEST(texts_are_escaped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

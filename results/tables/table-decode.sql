@@ -15,9 +15,9 @@ JOIN bench raw ON raw.run = b.run AND raw.kind = b.kind AND raw.variant = b.vari
 JOIN asked ON asked.variant = r.variant AND asked.size IS r.size
 LEFT JOIN bench_numeric base ON base.run = b.run AND base.kind = b.kind AND base.batch = b.batch
     AND base.context = b.context AND base.variant = 'baseline'
-LEFT JOIN paper_variant p ON p.variant = r.variant
+JOIN variant_shown p ON p.sweep = r.sweep AND p.variant = r.variant
 LEFT JOIN place ON place.variant = b.variant
 LEFT JOIN published ON published.variant = b.variant
 WHERE r.sweep = :sweep
-ORDER BY r.config ->> '$."model.d_model"', r.config ->> '$."model.layers"', r.size, p.place IS NULL, p.place, r.variant,
+ORDER BY r.config ->> '$."model.d_model"', r.config ->> '$."model.layers"', r.size, p.place, r.variant,
     b.device, b.batch, b.context, place.place IS NULL, place.place, b.variant, r.seed

@@ -4,7 +4,8 @@ WITH spent AS (
         sum(cpu_us) AS cpu_us, max(peak_bytes) AS peak_bytes FROM attempt WHERE ended IS NOT NULL GROUP BY run),
 ranked AS (
     SELECT run, ms, row_number() OVER (PARTITION BY run ORDER BY ms) AS place, count(*) OVER (PARTITION BY run) AS n
-    FROM step_numeric WHERE ms IS NOT NULL AND run IN (SELECT run FROM run_in_sweep WHERE :sweep IS NULL OR sweep = :sweep)),
+    FROM step_numeric
+    WHERE ms IS NOT NULL AND run IN (SELECT run FROM run_in_sweep WHERE :sweep IS NULL OR sweep = :sweep)),
 median AS (SELECT run, avg(ms) AS ms FROM ranked WHERE place IN ((n + 1) / 2, (n + 2) / 2) GROUP BY run)
 SELECT r.sweep, r.variant, r.size, r.seed, r.run, r.state, r.attempts, r.device, r.host, r.version, r.started, spent.us,
     r.steps, spent.peak_bytes / 1e6 AS peak_mb,
@@ -12,7 +13,8 @@ SELECT r.sweep, r.variant, r.size, r.seed, r.run, r.state, r.attempts, r.device,
         / median.ms * 1000 AS tokens_per_s,
     r.val_loss_raw AS val_loss,
     CASE WHEN r.state IN ('failed', 'cancelled') THEN
-        (SELECT coalesce(a.outcome_text, a.text, a.cause) FROM attempt a WHERE a.run = r.run ORDER BY a.attempt DESC LIMIT 1)
+        (SELECT coalesce(a.outcome_text, a.text, a.cause) FROM attempt a WHERE a.run = r.run
+         ORDER BY a.attempt DESC LIMIT 1)
     END AS why
 FROM run_in_sweep r
 LEFT JOIN spent ON spent.run = r.run

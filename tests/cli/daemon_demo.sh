@@ -40,6 +40,19 @@ check 'the same run alone gives the same loss' bash -c '
     first=$(loss)
     export TAPER_HOME=$1/again
     "$TAPER" run --slots cpu:2 "$1/demo.yaml" && [ "$(loss)" = "$first" ]' - "$T"
+cat > "$T/after.yaml" << 'E'
+sweep: after
+base: {model.size: demo, model.d_model: 16, model.layers: 1, model.heads: 1, model.context: 16, model.vocab: 300,
+       data.size: 20000, train.steps: 60, train.batch: 2, log.every: 10, sample.tokens: 0}
+variants: {baseline: {taper.sites: none}, all: {taper.sites: all}}
+after: {fold: true, bench: {decode: {batch: [1], context: 16}}}
+E
+check 'a sweep with steps after training' bash -c '"$TAPER" submit "$1/after.yaml" && "$TAPER" wait after' - "$T"
+check 'the tapered run was folded, and is the same function' is 'all' \
+    "SELECT variant FROM run WHERE sweep = 'after' AND fold_error BETWEEN 0 AND 0.001"
+check 'both were timed' is '2,6' \
+    "SELECT count(DISTINCT run), count(*) FROM bench WHERE tokens_per_s > 0 AND run IN (SELECT id FROM run WHERE sweep = 'after')"
+check 'the last step is on record' bash -c 'grep -q "\"step\":\"bench\"" "$TAPER_HOME"/runs/*/exit.json'
 "$TAPER" daemon --stop > "$T/log"
 check 'no process is left' nothing_left
 done_testing

@@ -82,8 +82,8 @@ dim3 thread_index, block_index, block_size, grid_size;
 
 [[noreturn]] static void fault(const char *text)
 {
-    fprintf(stderr, "kernel fault: %s (block %u,%u,%u, thread %u of %u; %u alive, %u at a barrier)\n", text, block_index.x,
-            block_index.y, block_index.z, current, count, alive, waiting);
+    fprintf(stderr, "kernel fault: %s (block %u,%u,%u, thread %u of %u; %u alive, %u at a barrier)\n", text,
+            block_index.x, block_index.y, block_index.z, current, count, alive, waiting);
     abort();
 }
 

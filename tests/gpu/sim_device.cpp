@@ -249,8 +249,10 @@ static std::vector<float> full(const void *p, int rows, int columns, int ld, boo
 
 static void run_gemm(const struct gemm &g)
 {
-    std::vector<float> a = g.a_transposed ? full(g.a, g.k, g.m, g.lda, g.half_in) : full(g.a, g.m, g.k, g.lda, g.half_in);
-    std::vector<float> b = g.b_transposed ? full(g.b, g.n, g.k, g.ldb, g.half_in) : full(g.b, g.k, g.n, g.ldb, g.half_in);
+    std::vector<float> a =
+        g.a_transposed ? full(g.a, g.k, g.m, g.lda, g.half_in) : full(g.a, g.m, g.k, g.lda, g.half_in);
+    std::vector<float> b =
+        g.b_transposed ? full(g.b, g.n, g.k, g.ldb, g.half_in) : full(g.b, g.k, g.n, g.ldb, g.half_in);
     std::vector<float> c((size_t)g.m * g.n);
     if (g.a_transposed)
         gemm_tn(g.m, g.n, g.k, a.data(), g.m, b.data(), g.n, 0, c.data(), g.n);

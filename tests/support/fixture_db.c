@@ -13,11 +13,11 @@
 
 #include "core/memory.h"
 
-#define GOOD(call)                                                                                                    \
-    do {                                                                                                              \
-        struct error err_ = {0}, *err = &err_;                                                                        \
-        if ((call) != STATUS_OK)                                                                                      \
-            fail_msg("%s", err_.text);                                                                                \
+#define GOOD(call)                                                                                                     \
+    do {                                                                                                               \
+        struct error err_ = {0}, *err = &err_;                                                                         \
+        if ((call) != STATUS_OK)                                                                                       \
+            fail_msg("%s", err_.text);                                                                                 \
     } while (0)
 
 static const char spec[] =
@@ -49,8 +49,8 @@ double fixture_db_loss(int variant, int seed)
 {
     static const double base[] = {2.0, 2.006, 2.02, 2.05, 2.03, 2.035, 2.025};
     static const double noise[] = {0.001, -0.0125, 0.00375, 0.0085, -0.0005};
-    if ((variant == INTERNAL && seed == 3) || (variant == INTERNAL_AUX && seed == 4) || (variant == BASELINE && seed == 4) ||
-        (variant == ALL && seed == 2))
+    if ((variant == INTERNAL && seed == 3) || (variant == INTERNAL_AUX && seed == 4) ||
+        (variant == BASELINE && seed == 4) || (variant == ALL && seed == 2))
         return NAN;
     if (variant == ALL_AUX && seed == 1)
         return 2.75;
@@ -86,7 +86,8 @@ static void put_sites(FILE *out, int variant, int seed, int step)
         bool tapered = variant >= ALL || (variant >= INTERNAL && i < 4);
         fprintf(out, "%s{\"site\":\"%s\",\"scale_mean\":%.9g", i ? "," : "", sites[i], 1 + 0.25 * i);
         if (tapered)
-            fprintf(out, ",\"c\":%.9g,\"agreement\":%.9g", 1 / (1 + 0.25 * i), 1 + 0.001 * step * (i + 1) + 0.01 * seed);
+            fprintf(out, ",\"c\":%.9g,\"agreement\":%.9g", 1 / (1 + 0.25 * i),
+                    1 + 0.001 * step * (i + 1) + 0.01 * seed);
         fputs(",\"gamma_norm\":8}", out);
     }
     fputc(']', out);
@@ -123,8 +124,10 @@ static void put_bench(FILE *out, int seed)
         for (int batch = 1; batch <= 4; batch += 3)
             for (int v = 0; v < 3; v++) {
                 double tokens = 16000 * batch * (speed[v] + (v ? 0.015625 * (seed - 1) : 0));
-                fprintf(out, "{\"table\":\"bench\",\"attempt\":1,\"kind\":\"%s\",\"variant\":\"%s\",\"batch\":%d,\"context\":128,"
-                             "\"tokens_per_s\":%.9g,\"ms\":%.9g,\"repeats\":50,\"device\":\"cpu\"}\n",
+                fprintf(out,
+                        "{\"table\":\"bench\",\"attempt\":1,\"kind\":\"%s\",\"variant\":\"%s\",\"batch\":%d,"
+                        "\"context\":128,"
+                        "\"tokens_per_s\":%.9g,\"ms\":%.9g,\"repeats\":50,\"device\":\"cpu\"}\n",
                         kind ? "last-token" : "decode", norms[v], batch, tokens, 1000 * batch / tokens);
             }
 }
@@ -140,11 +143,15 @@ static void write_journal(struct fixture *f, const char *id, int variant, int se
     for (int step = 10; step <= last; step += 10) {
         put_step(out, variant, seed, step);
         if (step % 50 == 0)
-            fprintf(out, "{\"table\":\"eval\",\"attempt\":1,\"step\":%d,\"split\":\"valid\",\"loss\":%.9g,\"tokens\":8192}\n", step,
-                    2 + 5 * exp(-step / 20.0) + 0.02 * seed);
+            fprintf(
+                out,
+                "{\"table\":\"eval\",\"attempt\":1,\"step\":%d,\"split\":\"valid\",\"loss\":%.9g,\"tokens\":8192}\n",
+                step, 2 + 5 * exp(-step / 20.0) + 0.02 * seed);
     }
     if (state) {
-        fprintf(out, "{\"table\":\"run\",\"attempt\":1,\"step\":%d,\"state\":\"%s\",\"params\":270912,\"device\":\"cpu\",\"text\":\"%s\"",
+        fprintf(out,
+                "{\"table\":\"run\",\"attempt\":1,\"step\":%d,\"state\":\"%s\",\"params\":270912,\"device\":\"cpu\","
+                "\"text\":\"%s\"",
                 last, state, text);
         if (strcmp(state, "done") == 0)
             put_number(out, "val_loss", fixture_db_loss(variant, seed));
@@ -163,13 +170,24 @@ static void live(struct fixture *f, const char *id, int variant, int seed)
 {
     const struct store_start start = {"local", "testhost", "cpu", "cpu:0", NULL};
     const struct store_exit well = {.cause = "done", .code = 0, .signal = -1, .cpu_us = 1000, .peak_bytes = 1 << 20};
-    const struct store_exit badly = {.cause = "failed", .text = "exit status 1", .code = 1, .signal = -1, .cpu_us = 1,
-                                     .peak_bytes = 1, .counts = true};
+    const struct store_exit badly = {.cause = "failed",
+                                     .text = "exit status 1",
+                                     .code = 1,
+                                     .signal = -1,
+                                     .cpu_us = 1,
+                                     .peak_bytes = 1,
+                                     .counts = true};
     bool fails = variant == INTERNAL && seed == 3, runs_on = variant == BASELINE && seed == 4;
     int attempt;
     GOOD(store_attempt_begin(f->s, id, &start, &attempt, err));
     GOOD(store_attempt_running(f->s, id, attempt, "1", 1, 1, "boot", err));
-    write_journal(f, id, variant, seed, fails ? 30 : runs_on ? 50 : 100, fails ? "failed" : runs_on ? NULL : "done",
+    write_journal(f, id, variant, seed,
+                  fails     ? 30
+                  : runs_on ? 50
+                            : 100,
+                  fails     ? "failed"
+                  : runs_on ? NULL
+                            : "done",
                   fails ? "out of luck" : "");
     fixture_take(f, id);
     if (!runs_on)

@@ -1,6 +1,6 @@
 /* A stand-in for the driver's libcuda.so.1, for tests: as much of it as cuDNN calls while it compiles a plan for a
- * device that is described to it. It answers for one device of compute capability 9.0; what it is given to load it takes,
- * and nothing can be launched. Handles are addresses into an unused block. */
+ * device that is described to it. It answers for one device of compute capability 9.0; what it is given to load it
+ * takes, and nothing can be launched. Handles are addresses into an unused block. */
 #include <stddef.h>
 #include <stdint.h>
 
