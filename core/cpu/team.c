@@ -10,7 +10,7 @@
 
 #include "core/parallel.h"
 
-enum { LINE = 64, EAGER = 100, SPINS = 4000, YIELDS = 200 };
+enum { LINE = 64, EAGER = 100, SPINS = 160, TURNS = 250 };
 
 /* Each on lines of its own: one thread writes what others spin on. */
 struct member {
@@ -41,16 +41,18 @@ static void relax(void)
 #endif
 }
 
-/* Spin, then yield, until *value differs from `old`; false when it has taken too long. */
+/* Wait until *value differs from `old`: a few microseconds of spinning, then a yield, in turns. Where two threads of a
+ * team have come to share a processor, the one that spins keeps the other from what it waits for, so it must not spin
+ * for long. False when it has taken about a millisecond. */
 static bool wait_change(const struct team *t, atomic_uint *value, unsigned old)
 {
-    for (int i = 0; i < t->spins; i++) {
-        if (atomic_load_explicit(value, memory_order_acquire) != old)
-            return true;
-        if (i > EAGER)
-            relax();
-    }
-    for (int i = 0; i < YIELDS; i++) {
+    for (int turn = 0; turn < TURNS; turn++) {
+        for (int i = 0; i < t->spins; i++) {
+            if (atomic_load_explicit(value, memory_order_acquire) != old)
+                return true;
+            if (turn || i > EAGER)
+                relax();
+        }
         if (atomic_load_explicit(value, memory_order_acquire) != old)
             return true;
         sched_yield();
