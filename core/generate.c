@@ -167,7 +167,7 @@ int generate(struct model *m, const struct tokenizer *tokenizer, double gate, co
              struct generate_result *result, struct error *err)
 {
     struct generation g = {.m = m, .gate = gate};
-    struct generate_result scratch;
+    struct generate_result scratch = {0};
     const struct sampler_options sampling = {
         .temperature = options->temperature, .top_p = options->top_p, .top_k = options->top_k, .seed = options->seed};
     result = result ? result : &scratch;

@@ -178,22 +178,25 @@ int modelfile_write(const char *path, const struct modelfile_content *content, s
     size_t count = 0;
     for (int i = 0; i < table->count; i++) {
         const struct param *p = &table->rows[i];
-        tensors[count++] = (struct tensor){.name = p->name,
-                                           .type = TENSOR_F32,
-                                           .rank = p->rank,
-                                           .shape = {p->shape[0], p->shape[1]},
-                                           .count = p->size,
-                                           .data = content->params + p->offset};
+        tensors[count] = (struct tensor){.name = p->name,
+                                         .type = TENSOR_F32,
+                                         .rank = p->rank,
+                                         .shape = {p->shape[0], p->shape[1]},
+                                         .count = p->size,
+                                         .data = content->params + p->offset};
+        count++;
     }
     for (int i = 0; i < table->site_count; i++) {
         if (!table->sites[i].tapered)
             continue;
         snprintf(names[i], sizeof names[i], "%s.c", table->sites[i].name);
-        tensors[count++] = (struct tensor){
+        tensors[count] = (struct tensor){
             .name = names[i], .type = TENSOR_F32, .rank = 1, .shape = {1}, .count = 1, .data = content->c + i};
+        count++;
     }
-    tensors[count++] = (struct tensor){
+    tensors[count] = (struct tensor){
         .name = "state/step", .type = TENSOR_I64, .rank = 1, .shape = {1}, .count = 1, .data = &content->step};
+    count++;
     json_t *metadata = metadata_of(content);
     int status = tensorfile_write(path, tensors, count, metadata, err);
     json_decref(metadata);

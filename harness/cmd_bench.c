@@ -189,7 +189,7 @@ static int run_plan(const struct bench_arguments *a, enum bench_kind kind, const
     for (int c = 0; c < plan->context.count; c++)
         for (int b = 0; b < plan->batch.count; b++) {
             struct bench_options o = a->options;
-            struct bench_result r;
+            struct bench_result r = {0};
             const int batch = plan->batch.at[b], context = plan->context.at[c];
             const bool decode = kind == BENCH_DECODE;
             o.repeats = o.repeats ? o.repeats : decode ? 15 : 50;

@@ -15,7 +15,7 @@ static int write_stream(void *arg, const unsigned char *bytes, size_t length, st
     return STATUS_OK;
 }
 
-static int run(const char *path, const struct load_options *load, struct generate_options *o, bool stats,
+static int run(const char *path, const struct load_options *load, const struct generate_options *o, bool stats,
                struct error *err)
 {
     struct loaded l;
@@ -24,10 +24,11 @@ static int run(const char *path, const struct load_options *load, struct generat
     int status = load_open(&l, path, load, err);
     if (status)
         return status;
-    o->sink = write_stream;
-    o->arg = &stream;
-    o->threads = l.threads;
-    status = generate(&l.model, l.tokenizer, l.gate, o, &result, err);
+    struct generate_options options = *o;
+    options.sink = write_stream;
+    options.arg = &stream;
+    options.threads = l.threads;
+    status = generate(&l.model, l.tokenizer, l.gate, &options, &result, err);
     if ((utf8_stream_end(&stream) != 0 || putchar('\n') == EOF || fflush(stdout) != 0) && !status)
         status = error_set(err, STATUS_FAILED, "standard output: cannot write");
     if (!status && stats)
