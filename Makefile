@@ -48,7 +48,7 @@ FUZZ_SECONDS ?= 30
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: help all test tests bench fuzz torture asan ubsan tsan clang lint headers format compdb clean FORCE
+.PHONY: help all test tests bench fuzz torture asan ubsan tsan clang lint headers format print-flags compdb clean FORCE
 
 all: $(BUILD)/taper ## build the program (./taper)
 ifeq ($(FLAVOUR),release)
@@ -233,6 +233,9 @@ lint: headers ## static checks
 
 format: ## format every source file in place
 	clang-format -i $(CORE) $(HARNESS) harness/main.c $(TESTS) $(SUPPORT) $(HEADERS)
+
+print-flags: # how a file is compiled, for tests/cli/clang.sh
+	@echo '$(CPPFLAGS) $(filter-out -MMD -MP,$(CFLAGS))'
 
 compdb: ## write compile_commands.json
 	bear -- $(MAKE) -B all

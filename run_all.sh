@@ -57,7 +57,7 @@ results() {
 case ${1:-demo} in
 test)
     build
-    flavours=(release clang asan ubsan tsan)
+    flavours=(release asan ubsan tsan)
     for flavour in "${flavours[@]}"; do
         echo "run_all.sh: building the tests ($flavour)"
         make -s -j"$(nproc)" FLAVOUR="$flavour" tests

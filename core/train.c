@@ -20,32 +20,36 @@
 
 /* ------------------------------------------------------------------------------------------- opening */
 
-/* The configuration of a directory is written once; another one is refused, so that no run mixes two. */
-static int claim_directory(const struct config *cfg, const struct train_options *o, struct error *err)
+/* A directory belongs to one configuration: another one is refused, so that no run mixes two. */
+static int check_directory(const struct config *cfg, const struct train_options *o, const char *path, struct error *err)
 {
     int status = file_make_directories(o->dir, err);
-    if (status)
+    if (status || access(path, F_OK) != 0)
         return status;
-    char *path = file_join(o->dir, "config.json");
-    if (access(path, F_OK) == 0) {
-        json_error_t fault;
-        struct config found;
-        json_t *object = json_load_file(path, JSON_REJECT_DUPLICATES, &fault);
-        if (o->fresh)
-            status = error_set(err, STATUS_BAD_INPUT, "%s: already holds a run; give another directory, or --resume", o->dir);
-        else if (!object)
-            status = error_set(err, STATUS_BAD_INPUT, "%s:%d: %s", path, fault.line, fault.text);
-        else if (!(status = config_from_json(&found, object, path, err)))
-            status = checkpoint_compare(path, cfg, &found, err);
-        json_decref(object);
-    } else {
-        json_t *object = config_to_json(cfg);
-        char *text = json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
-        status = text ? file_write_all(path, text, strlen(text), err) : error_set(err, STATUS_FAILED, "%s: no JSON", path);
-        free(text);
-        json_decref(object);
-    }
-    free(path);
+    if (o->fresh)
+        return error_set(err, STATUS_BAD_INPUT, "%s: already holds a run; give another directory, or --resume", o->dir);
+    json_error_t fault;
+    struct config found;
+    json_t *object = json_load_file(path, JSON_REJECT_DUPLICATES, &fault);
+    if (!object)
+        status = error_set(err, STATUS_BAD_INPUT, "%s:%d: %s", path, fault.line, fault.text);
+    else if (!(status = config_from_json(&found, object, path, err)))
+        status = checkpoint_compare(path, cfg, &found, err);
+    json_decref(object);
+    return status;
+}
+
+/* Written when everything else is there: what failed before leaves the directory free for the corrected command. */
+static int claim_directory(const struct config *cfg, const char *path, struct error *err)
+{
+    if (access(path, F_OK) == 0)
+        return STATUS_OK;
+    json_t *object = config_to_json(cfg);
+    char *text = json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    int status = text ? file_write_all(path, text, strlen(text), err)
+                      : error_set(err, STATUS_FAILED, "%s: the configuration cannot be written as JSON", path);
+    free(text);
+    json_decref(object);
     return status;
 }
 
@@ -145,17 +149,21 @@ static int run_open(struct run *r, struct error *err)
     bool resumed = false;
     char text[128];
     r->checkpoint_path = file_join(r->options->dir, "checkpoint.safetensors");
-    int status = claim_directory(r->cfg, r->options, err);
+    char *config_path = file_join(r->options->dir, "config.json");
+    int status = check_directory(r->cfg, r->options, config_path, err);
     if (!status)
         status = open_model(r, threads, err); /* first: no text is prepared for a device that is not there */
     if (!status)
         status = open_data(r, threads, err);
     if (!status)
-        status = save_tokenizer(r, err);
-    if (!status)
         status = restore(r, &resumed, err);
     if (!status)
+        status = save_tokenizer(r, err);
+    if (!status)
+        status = claim_directory(r->cfg, config_path, err);
+    if (!status)
         status = open_journal(r, err);
+    free(config_path);
     if (status)
         return status;
     snprintf(text, sizeof text, "%s, %d threads", r->ops->name, threads);

@@ -2,9 +2,10 @@
  *
  *   bench_ops [THREADS [D ...]]      default: all processors, d 64 128 256 512
  *
- * A step is 2,048 tokens (4 x 512), vocabulary 10,000, 8 layers, heads of 32, GELU, tied head. Its floor is 6 operations
- * a parameter and token (position embedding left out) and causal attention, at the sgemm rate measured in the same run.
- * Times are the best of several, since other programs may share the machine; with one thread they are processor time. */
+ * A step is 2,048 tokens (4 x 512), vocabulary 10,000, 8 layers, heads of 32, GELU, tied head. Its floor is 6
+ * operations a parameter and token (position embedding left out) and causal attention, at the sgemm rate measured in
+ * the same run. Times are the best of several, since other programs may share the machine; with one thread they are
+ * processor time. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,16 +81,28 @@ static double sgemm_rate(struct bench *b)
 
 static void run_norm(struct bench *b)
 {
-    struct norm_forward a = {.site = {NORM_RMS, PHASE_MIXED, 1e-6f, b->W, NULL, b->W, NULL, b->W, &b->scalars}, .in = b->h,
-                             .delta = b->dy, .h = b->out, .y = b->y, .scale = b->scale, .N = N, .C = b->C};
+    struct norm_forward a = {.site = {NORM_RMS, PHASE_MIXED, 1e-6f, b->W, NULL, b->W, NULL, b->W, &b->scalars},
+                             .in = b->h,
+                             .delta = b->dy,
+                             .h = b->out,
+                             .y = b->y,
+                             .scale = b->scale,
+                             .N = N,
+                             .C = b->C};
     ops_cpu()->norm_forward(b->be, &a);
 }
 
 static void run_norm_back(struct bench *b)
 {
     struct norm_backward a = {.site = {NORM_RMS, PHASE_MIXED, 1e-6f, b->W, NULL, b->W, NULL, b->W, &b->scalars},
-                              .dy = b->dy, .h = b->h, .scale = b->scale, .dh = b->y, .dgamma = b->dW,
-                              .dgamma_tilde = b->dW + b->C, .N = N, .C = b->C};
+                              .dy = b->dy,
+                              .h = b->h,
+                              .scale = b->scale,
+                              .dh = b->y,
+                              .dgamma = b->dW,
+                              .dgamma_tilde = b->dW + b->C,
+                              .N = N,
+                              .C = b->C};
     ops_cpu()->norm_backward(b->be, &a);
 }
 
@@ -159,11 +172,19 @@ static void run_attention_back(struct bench *b)
 
 static void head(struct bench *b, bool stats, bool gradients)
 {
-    struct head_pass a = {.y = b->h, .weight = b->W, .targets = b->tokens, .ce = b->ce, .dy = gradients ? b->y : NULL,
-                          .dweight = gradients ? b->dW : NULL, .grad_scale = 1.0f / N, .N = N, .C = b->C, .V = V};
+    struct head_pass a = {.y = b->h,
+                          .weight = b->W,
+                          .targets = b->tokens,
+                          .ce = b->ce,
+                          .dy = gradients ? b->y : NULL,
+                          .dweight = gradients ? b->dW : NULL,
+                          .grad_scale = 1.0f / N,
+                          .N = N,
+                          .C = b->C,
+                          .V = V};
     if (stats)
-        a.stats = (struct logit_stats){b->stats, b->stats + N, b->stats + 2 * N, b->stats + 3 * N, b->stats + 4 * N,
-                                       b->stats + 5 * N};
+        a.stats = (struct logit_stats){b->stats,         b->stats + N,     b->stats + 2 * N,
+                                       b->stats + 3 * N, b->stats + 4 * N, b->stats + 5 * N};
     ops_cpu()->head(b->be, &a);
 }
 
@@ -192,15 +213,15 @@ static void run_update(struct bench *b)
 {
     size_t count = b->segment.size;
     ops_cpu()->sum_squares(b->be, &b->norm_sq, b->dW, &b->segment, 1, &b->scalars);
-    struct adamw a = {b->W, b->moments, b->moments + count, b->dW, &b->segment, 1, &b->norm_sq, 1, 0.9f, 0.95f, 1e-8f, 0.1f,
-                      &b->scalars};
+    struct adamw a = {b->W,  b->moments, b->moments + count, b->dW, &b->segment, 1, &b->norm_sq, 1, 0.9f, 0.95f,
+                      1e-8f, 0.1f,       &b->scalars};
     ops_cpu()->adamw(b->be, &a);
 }
 
 struct row {
     const char *name;
     void (*run)(struct bench *b);
-    int times;    /* in a step; 0: shown, not counted */
+    int times;            /* in a step; 0: shown, not counted */
     double per_C, per_CC; /* operations a token: per_C * C + per_CC * C^2 */
 };
 
@@ -270,7 +291,8 @@ static void bench_width(int threads, int C)
     printf("%-28s %9s %6s %8s %12s\n", "op", "ms each", "times", "of step", "of the rate");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         double flop = N * (rows[i].per_C * C + rows[i].per_CC * C * C);
-        printf("%-28s %9.3f %6d %7.1f%%", rows[i].name, 1e3 * best[i], rows[i].times, 100 * best[i] * rows[i].times / total);
+        printf("%-28s %9.3f %6d %7.1f%%", rows[i].name, 1e3 * best[i], rows[i].times,
+               100 * best[i] * rows[i].times / total);
         printf(flop > 0 ? " %11.0f%%\n" : "\n", 100 * flop / best[i] / rate);
     }
     printf("%-28s %9.1f ms: %.0f tokens/s, floor %.1f ms, %.0f%% of the rate\n", "a step", 1e3 * total, N / total,

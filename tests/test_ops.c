@@ -149,8 +149,8 @@ static void bad_sum(struct backend *be, double *out, const float *x, const struc
     out[1] = 0;
 }
 
-static void bad_embed(struct backend *be, float *dtok, float *dpos, const float *dout, const int32_t *tokens, int B, int T,
-                      int C, int V)
+static void bad_embed(struct backend *be, float *dtok, float *dpos, const float *dout, const int32_t *tokens, int B,
+                      int T, int C, int V)
 {
     memset(dtok, 0, (size_t)V * C * sizeof *dtok);
     ops_reference()->embed_backward(be, dtok, dpos, dout, tokens, B, T, C, V);
@@ -198,16 +198,25 @@ static void test_the_runner_finds_faults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_runner_finds_faults), cmocka_unit_test(test_embed_forward),
-        cmocka_unit_test(test_embed_backward),          cmocka_unit_test(test_norm_forward),
+        cmocka_unit_test(test_the_runner_finds_faults),
+        cmocka_unit_test(test_embed_forward),
+        cmocka_unit_test(test_embed_backward),
+        cmocka_unit_test(test_norm_forward),
         cmocka_unit_test(test_residual_add),
-        cmocka_unit_test(test_norm_backward),           cmocka_unit_test(test_linear_forward),
-        cmocka_unit_test(test_linear_backward),         cmocka_unit_test(test_attention_forward),
-        cmocka_unit_test(test_attention_backward),      cmocka_unit_test(test_head),
-        cmocka_unit_test(test_aux_loss),                cmocka_unit_test(test_radial_probe),
-        cmocka_unit_test(test_sum_squares),             cmocka_unit_test(test_adamw),
-        cmocka_unit_test(test_ema_update),              cmocka_unit_test(test_decode_attention),
-        cmocka_unit_test(test_sample),                  cmocka_unit_test(test_nan_reaches_the_outputs),
+        cmocka_unit_test(test_norm_backward),
+        cmocka_unit_test(test_linear_forward),
+        cmocka_unit_test(test_linear_backward),
+        cmocka_unit_test(test_attention_forward),
+        cmocka_unit_test(test_attention_backward),
+        cmocka_unit_test(test_head),
+        cmocka_unit_test(test_aux_loss),
+        cmocka_unit_test(test_radial_probe),
+        cmocka_unit_test(test_sum_squares),
+        cmocka_unit_test(test_adamw),
+        cmocka_unit_test(test_ema_update),
+        cmocka_unit_test(test_decode_attention),
+        cmocka_unit_test(test_sample),
+        cmocka_unit_test(test_nan_reaches_the_outputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

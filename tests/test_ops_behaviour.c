@@ -1,5 +1,5 @@
-/* What the ops must do that no comparison shows: AdamW by hand, decoding equal to attention, sampling as a distribution,
- * the taper at its two ends, a norm in place. Both CPU tables. */
+/* What the ops must do that no comparison shows: AdamW by hand, decoding equal to attention, sampling as a
+ * distribution, the taper at its two ends, a norm in place. Both CPU tables. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -110,7 +110,8 @@ static void test_attention_is_causal(void **state)
         for (int at = 1; at < T; at += 37) {
             for (int i = 0; i < 3 * D; i++)
                 again[at * 3 * D + i] = qkv[at * 3 * D + i] + 1;
-            const struct attention_forward a = {qkv, out, lse, 0, 1, T, 1, D}, b = {again, out_again, lse, 0, 1, T, 1, D};
+            const struct attention_forward a = {qkv, out, lse, 0, 1, T, 1, D},
+                                           b = {again, out_again, lse, 0, 1, T, 1, D};
             ops->attention_forward(be, &a);
             ops->attention_forward(be, &b);
             assert_memory_equal(out, out_again, (size_t)at * D * sizeof(float));
@@ -200,9 +201,15 @@ static void test_taper_ends(void **state)
         struct backend *be = open_table(&ops, which);
         for (int gate = 0; gate < 2; gate++) {
             struct step_scalars scalars = {.gate = (float)gate};
-            struct norm_forward a = {.site = {NORM_RMS, gate ? PHASE_NORMED : PHASE_FOLDED, 1e-6f, gamma, NULL, gamma_tilde,
-                                              NULL, &c, &scalars},
-                                     .in = in, .delta = delta, .h = h, .y = end, .scale = scale, .N = N, .C = C};
+            struct norm_forward a = {.site = {NORM_RMS, gate ? PHASE_NORMED : PHASE_FOLDED, 1e-6f, gamma, NULL,
+                                              gamma_tilde, NULL, &c, &scalars},
+                                     .in = in,
+                                     .delta = delta,
+                                     .h = h,
+                                     .y = end,
+                                     .scale = scale,
+                                     .N = N,
+                                     .C = C};
             ops->norm_forward(be, &a);
             a.site.phase = PHASE_MIXED;
             a.y = mixed;

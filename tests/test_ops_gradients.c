@@ -109,8 +109,12 @@ static void test_embedding(void **state)
         struct bench t;
         bench_open(&t, which);
         int32_t tokens[E_B * E_T] = {1, 3, 1, 0, 2, 2, 2, 0, 3, 1};
-        struct embed_loss e = {&t, blank(&t, E_B * E_T * E_C), random_floats(&t, E_V * E_C, 0, 1),
-                               random_floats(&t, E_T * E_C, 0, 1), random_floats(&t, E_B * E_T * E_C, 0, 1), tokens};
+        struct embed_loss e = {&t,
+                               blank(&t, E_B * E_T * E_C),
+                               random_floats(&t, E_V * E_C, 0, 1),
+                               random_floats(&t, E_T * E_C, 0, 1),
+                               random_floats(&t, E_B * E_T * E_C, 0, 1),
+                               tokens};
         float *dtok = blank(&t, E_V * E_C), *dpos = blank(&t, E_T * E_C);
         t.ops->embed_backward(t.be, dtok, dpos, e.weights, tokens, E_B, E_T, E_C, E_V);
         check("tok", e.tok, dtok, NULL, E_V * E_C, embed_loss, &e);
@@ -147,18 +151,32 @@ static void check_norm(int which, enum norm_kind kind, enum gate_phase phase)
     float *gamma_tilde = random_floats(&t, N_C, 1, 0.5), *beta_tilde = layer ? random_floats(&t, N_C, 0, 1) : NULL;
     float *in = random_floats(&t, N_N * N_C, 0.3, 1), *grad[5], *before[5];
     struct norm_loss loss = {.t = &t, .weights = random_floats(&t, N_N * N_C, 0, 1)};
-    loss.forward = (struct norm_forward){
-        .site = {kind, phase, 1e-5f, gamma, beta, gamma_tilde, beta_tilde, &c, &scalars}, .in = in,
-        .y = blank(&t, N_N * N_C), .scale = blank(&t, N_N), .mean = blank(&t, N_N), .N = N_N, .C = N_C};
+    loss.forward =
+        (struct norm_forward){.site = {kind, phase, 1e-5f, gamma, beta, gamma_tilde, beta_tilde, &c, &scalars},
+                              .in = in,
+                              .y = blank(&t, N_N * N_C),
+                              .scale = blank(&t, N_N),
+                              .mean = blank(&t, N_N),
+                              .N = N_N,
+                              .C = N_C};
     norm_loss(&loss);
     for (int i = 0; i < 5; i++) {
         grad[i] = random_floats(&t, N_N * N_C, 0, 1);
         before[i] = blank(&t, N_N * N_C);
         memcpy(before[i], grad[i], N_N * N_C * sizeof(float));
     }
-    struct norm_backward a = {.site = loss.forward.site, .dy = loss.weights, .h = in, .scale = loss.forward.scale,
-                              .mean = loss.forward.mean, .dh = grad[0], .dgamma = grad[1], .dbeta = layer ? grad[2] : NULL,
-                              .dgamma_tilde = grad[3], .dbeta_tilde = layer ? grad[4] : NULL, .N = N_N, .C = N_C};
+    struct norm_backward a = {.site = loss.forward.site,
+                              .dy = loss.weights,
+                              .h = in,
+                              .scale = loss.forward.scale,
+                              .mean = loss.forward.mean,
+                              .dh = grad[0],
+                              .dgamma = grad[1],
+                              .dbeta = layer ? grad[2] : NULL,
+                              .dgamma_tilde = grad[3],
+                              .dbeta_tilde = layer ? grad[4] : NULL,
+                              .N = N_N,
+                              .C = N_C};
     t.ops->norm_backward(t.be, &a);
     check("h", in, grad[0], before[0], N_N * N_C, norm_loss, &loss);
     if (normed)
@@ -213,14 +231,17 @@ static void check_linear(int which, enum op_act act)
     float *W = random_floats(&t, L_O * L_I, 0, 1), *bias = random_floats(&t, L_O, 0, 1);
     float *first_pre = blank(&t, (size_t)L_N * wide), *hidden = act == ACT_NONE ? first_pre : blank(&t, L_N * L_I);
     struct linear_loss l = {.t = &t, .weights = random_floats(&t, L_N * L_O, 0, 1)};
-    l.first = (struct linear_forward){x, identity, NULL, first_pre, act == ACT_NONE ? NULL : hidden, act, L_N, wide, wide};
+    l.first =
+        (struct linear_forward){x, identity, NULL, first_pre, act == ACT_NONE ? NULL : hidden, act, L_N, wide, wide};
     l.second = (struct linear_forward){hidden, W, bias, blank(&t, L_N * L_O), NULL, ACT_NONE, L_N, L_I, L_O};
     linear_loss(&l);
-    float *dW = random_floats(&t, L_O * L_I, 0, 1), *dbias = random_floats(&t, L_O, 0, 1), *din = blank(&t, 2 * L_N * L_I);
+    float *dW = random_floats(&t, L_O * L_I, 0, 1), *dbias = random_floats(&t, L_O, 0, 1),
+          *din = blank(&t, 2 * L_N * L_I);
     float dW_before[L_O * L_I], dbias_before[L_O];
     memcpy(dW_before, dW, sizeof dW_before);
     memcpy(dbias_before, dbias, sizeof dbias_before);
-    struct linear_backward a = {l.weights, hidden, W, dW, dbias, din, act == ACT_NONE ? NULL : first_pre, act, L_N, L_I, L_O};
+    struct linear_backward a = {l.weights, hidden, W,   dW, dbias, din, act == ACT_NONE ? NULL : first_pre,
+                                act,       L_N,    L_I, L_O};
     t.ops->linear_backward(t.be, &a);
     check("input", x, din, NULL, (size_t)L_N * wide, linear_loss, &l);
     check("weight", W, dW, dW_before, L_O * L_I, linear_loss, &l);
@@ -261,8 +282,13 @@ static void test_attention(void **state)
     for (int which = 0; which < 4; which++) {
         struct bench t;
         bench_open(&t, which & 1);
-        struct attention_loss l = {&t, random_floats(&t, 3 * A_ALL, 0, 1), blank(&t, 3 * A_ALL), blank(&t, A_ALL),
-                                   blank(&t, A_B * A_H * A_T), random_floats(&t, A_ALL, 0, 1), which & 2 ? 100.0f : 0.0f};
+        struct attention_loss l = {&t,
+                                   random_floats(&t, 3 * A_ALL, 0, 1),
+                                   blank(&t, 3 * A_ALL),
+                                   blank(&t, A_ALL),
+                                   blank(&t, A_B * A_H * A_T),
+                                   random_floats(&t, A_ALL, 0, 1),
+                                   which & 2 ? 100.0f : 0.0f};
         attention_loss(&l);
         float *dqkv = blank(&t, 3 * A_ALL);
         const struct attention_backward a = {l.rotated, l.out, l.lse, l.weights, dqkv, l.theta, A_B, A_T, A_H, A_D};
@@ -314,9 +340,9 @@ static void check_stats(const struct head_pass *a, int n)
         entropy -= p * log(p);
         variance += (z[v] - mean) * (z[v] - mean) / H_V;
     }
-    const double want[7] = {sum_sq, most, sqrt(variance), z[y] - other, exp((double)z[y]) / sum, entropy,
-                            log(sum) - z[y]};
-    const float got[7] = {a->stats.sum_sq[n], a->stats.max_abs[n],   a->stats.std[n], a->stats.margin[n],
+    const double want[7] = {sum_sq,  most,           sqrt(variance), z[y] - other, exp((double)z[y]) / sum,
+                            entropy, log(sum) - z[y]};
+    const float got[7] = {a->stats.sum_sq[n],    a->stats.max_abs[n], a->stats.std[n], a->stats.margin[n],
                           a->stats.p_correct[n], a->stats.entropy[n], a->ce[n]};
     for (int i = 0; i < 7; i++)
         if (!(fabs(want[i] - got[i]) <= 1e-5 * (fabs(want[i]) + 1)))
@@ -333,11 +359,20 @@ static void test_head(void **state)
         float *y = random_floats(&t, H_N * H_C, 0, 1), *W = random_floats(&t, H_V * H_C, 0, 1);
         float *dW = random_floats(&t, H_V * H_C, 0, 1), before[H_V * H_C];
         memcpy(before, dW, sizeof before);
-        struct head_loss l = {&t, {.y = y, .weight = W, .targets = targets, .ce = blank(&t, H_N), .dy = blank(&t, H_N * H_C),
-                                   .dweight = dW, .grad_scale = 0.4f, .logits = blank(&t, H_N * H_V),
-                                   .stats = {blank(&t, H_N), blank(&t, H_N), blank(&t, H_N), blank(&t, H_N),
-                                             blank(&t, H_N), blank(&t, H_N)},
-                                   .N = H_N, .C = H_C, .V = H_V}};
+        struct head_loss l = {
+            &t,
+            {.y = y,
+             .weight = W,
+             .targets = targets,
+             .ce = blank(&t, H_N),
+             .dy = blank(&t, H_N * H_C),
+             .dweight = dW,
+             .grad_scale = 0.4f,
+             .logits = blank(&t, H_N * H_V),
+             .stats = {blank(&t, H_N), blank(&t, H_N), blank(&t, H_N), blank(&t, H_N), blank(&t, H_N), blank(&t, H_N)},
+             .N = H_N,
+             .C = H_C,
+             .V = H_V}};
         t.ops->head(t.be, &l.pass);
         for (int n = 0; n < H_N; n++)
             if (targets[n] >= 0)
@@ -407,7 +442,12 @@ static void check_aux(int which, bool layer)
     float *y = blank(&t, X_N * X_C), *scale = blank(&t, X_N), *mean = blank(&t, X_N), gamma[X_C] = {0}, beta[X_C] = {0};
     const struct norm_forward norm = {.site = {layer ? NORM_LAYER : NORM_RMS, PHASE_NORMED, 1e-5f, gamma,
                                                layer ? beta : NULL, NULL, NULL, NULL, NULL},
-                                      .in = x.h, .y = y, .scale = scale, .mean = mean, .N = X_N, .C = X_C};
+                                      .in = x.h,
+                                      .y = y,
+                                      .scale = scale,
+                                      .mean = mean,
+                                      .N = X_N,
+                                      .C = X_C};
     ops_reference()->norm_forward(t.ref, &norm);
     float *dh = random_floats(&t, X_N * X_C, 0, 0.1), before[X_N * X_C], radial[X_N];
     double sum = 2;

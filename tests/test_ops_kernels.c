@@ -54,8 +54,8 @@ static void spread_points(float *x, double low, double high)
         x[i] = (float)(low + (high - low) * i / (COUNT - 1));
 }
 
-static void check_ulps(const struct kernels *k, const char *what, const float *x, const float *y, double (*want)(double),
-                       double low, double high, double bound)
+static void check_ulps(const struct kernels *k, const char *what, const float *x, const float *y,
+                       double (*want)(double), double low, double high, double bound)
 {
     double worst = 0;
     float at = 0;
@@ -146,7 +146,8 @@ static void test_extremes(void **state)
 static void test_swiglu(void **state)
 {
     (void)state;
-    float *x = memory_alloc(COUNT, sizeof *x), *two = memory_alloc(COUNT, sizeof *x), *y = memory_alloc(COUNT, sizeof *y);
+    float *x = memory_alloc(COUNT, sizeof *x), *two = memory_alloc(COUNT, sizeof *x),
+          *y = memory_alloc(COUNT, sizeof *y);
     float *dgate = memory_alloc(COUNT, sizeof *x), *dup = memory_alloc(COUNT, sizeof *x);
     for (int level = 0; level < KERNEL_LEVELS; level++) {
         const struct kernels *k = kernels_level(level);
@@ -180,7 +181,8 @@ static void random_fill(float *x, size_t count, uint64_t id)
 static void check_product(const struct kernels *k, int m, int n, int depth, int used, int form)
 {
     bool a_t = form & 1, b_t = form & 2, add = form & 4;
-    size_t ai = a_t ? 1 : (size_t)depth, ak = a_t ? (size_t)m : 1, bk = b_t ? 1 : (size_t)n, bn = b_t ? (size_t)depth : 1;
+    size_t ai = a_t ? 1 : (size_t)depth, ak = a_t ? (size_t)m : 1, bk = b_t ? 1 : (size_t)n,
+           bn = b_t ? (size_t)depth : 1;
     size_t ldc = (size_t)n + 3, spare = k->packed_size(depth, n);
     float *a = memory_alloc((size_t)m * depth, sizeof *a), *b = memory_alloc((size_t)depth * n, sizeof *b);
     float *c = memory_alloc((size_t)m * ldc, sizeof *c), *before = memory_alloc((size_t)m * ldc, sizeof *c);
@@ -201,8 +203,8 @@ static void check_product(const struct kernels *k, int m, int n, int depth, int 
             for (int p = 0; p < used; p++)
                 want += (double)a[(size_t)i * ai + (size_t)p * ak] * b[(size_t)p * bk + (size_t)j * bn];
             if (!(fabs(c[i * ldc + j] - want) < 4e-6 * sqrt(depth)))
-                fail_msg("%s: m %d n %d k %d of %d form %d: [%d,%d]: want %g, got %g", k->name, m, n, used, depth, form, i, j,
-                         want, (double)c[i * ldc + j]);
+                fail_msg("%s: m %d n %d k %d of %d form %d: [%d,%d]: want %g, got %g", k->name, m, n, used, depth, form,
+                         i, j, want, (double)c[i * ldc + j]);
         }
         assert_memory_equal(c + i * ldc + n, before + i * ldc + n, 3 * sizeof *c); /* between the rows */
     }
@@ -212,8 +214,9 @@ static void check_product(const struct kernels *k, int m, int n, int depth, int 
 static void test_products(void **state)
 {
     (void)state;
-    static const int shapes[][4] = {{1, 1, 1, 1},    {2, 33, 3, 3},     {5, 31, 7, 4},      {12, 32, 64, 64}, {13, 64, 191, 190},
-                                    {25, 17, 193, 193}, {250, 40, 20, 20}, {3, 100, 400, 385}, {7, 8, 9, 1},     {11, 95, 5, 5}};
+    static const int shapes[][4] = {{1, 1, 1, 1},       {2, 33, 3, 3},      {5, 31, 7, 4},     {12, 32, 64, 64},
+                                    {13, 64, 191, 190}, {25, 17, 193, 193}, {250, 40, 20, 20}, {3, 100, 400, 385},
+                                    {7, 8, 9, 1},       {11, 95, 5, 5}};
     for (int level = 0; level < KERNEL_LEVELS; level++)
         for (size_t s = 0; s < sizeof shapes / sizeof shapes[0] && kernels_level(level); s++)
             for (int form = 0; form < 8; form++)
@@ -253,7 +256,7 @@ static void test_ops_at_every_level(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_functions), cmocka_unit_test(test_extremes), cmocka_unit_test(test_swiglu),
+        cmocka_unit_test(test_functions), cmocka_unit_test(test_extremes),           cmocka_unit_test(test_swiglu),
         cmocka_unit_test(test_products),  cmocka_unit_test(test_ops_at_every_level),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

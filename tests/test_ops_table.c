@@ -120,8 +120,10 @@ static void test_cpu_wants_a_thread(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_slot_is_empty),       cmocka_unit_test(test_memory_is_aligned_and_zeroed),
-        cmocka_unit_test(test_too_much_memory_is_an_error), cmocka_unit_test(test_copies_and_replay),
+        cmocka_unit_test(test_no_slot_is_empty),
+        cmocka_unit_test(test_memory_is_aligned_and_zeroed),
+        cmocka_unit_test(test_too_much_memory_is_an_error),
+        cmocka_unit_test(test_copies_and_replay),
         cmocka_unit_test(test_cpu_wants_a_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

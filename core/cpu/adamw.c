@@ -32,8 +32,8 @@ static void sum_share(void *arg, int thread, int threads)
 void cpu_sum_squares(struct backend *be, double *out, const float *x, const struct param_segment *segments, int count,
                      const struct step_scalars *scalars)
 {
-    struct sum_job job = {be->kernels, x, segments, count, scalars,
-                          (double(*)[8])(void *)cpu_scratch(be, (size_t)be->threads * 16)};
+    struct sum_job job = {be->kernels, x,       segments,
+                          count,       scalars, (double(*)[8])(void *)cpu_scratch(be, (size_t)be->threads * 16)};
     parallel_run(be->threads, sum_share, &job);
     double sum = 0;
     for (int t = 0; t < be->threads; t++)
@@ -47,7 +47,8 @@ struct update_job {
     float factor;
 };
 
-/* p = p*keep - step * m / (sqrt(v*fix2) + eps), with keep = 1 - lr*decay, step = lr/(1 - beta1^t), fix2 = 1/(1 - beta2^t). */
+/* p = p*keep - step * m / (sqrt(v*fix2) + eps), with keep = 1 - lr*decay, step = lr/(1 - beta1^t), fix2 = 1/(1 -
+ * beta2^t). */
 static void segment_constants(float to[ADAMW_CONSTANTS], const struct update_job *job,
                               const struct param_segment *segment)
 {

@@ -17,9 +17,9 @@ struct job {
     const struct kernels *kernels;
     const float *rope;
     float *scratch;
-    size_t stride;                /* floats of a thread */
-    size_t head, strip, row, tile;/* padded sizes: [T,D], [TILE,T], a strip's row, a packed [TILE,D] */
-    size_t keys, values;          /* packed sizes: as b with T columns, with D columns */
+    size_t stride;                 /* floats of a thread */
+    size_t head, strip, row, tile; /* padded sizes: [T,D], [TILE,T], a strip's row, a packed [TILE,D] */
+    size_t keys, values;           /* packed sizes: as b with T columns, with D columns */
     int B, T, H, D;
 };
 
@@ -109,10 +109,9 @@ static size_t place_head(const struct job *job, struct head *to, float *scratch)
         float **at;
         size_t size;
     } parts[] = {
-        {&to->dk, job->head},      {&to->dv, job->head},   {&to->keys_t, job->keys},
-        {&to->values_t, job->keys}, {&to->keys, job->values}, {&to->p, job->strip},
-        {&to->dp, job->strip},     {&to->q_tile, job->tile}, {&to->dout_tile, job->tile},
-        {&to->delta, job->row},
+        {&to->dk, job->head},        {&to->dv, job->head},   {&to->keys_t, job->keys}, {&to->values_t, job->keys},
+        {&to->keys, job->values},    {&to->p, job->strip},   {&to->dp, job->strip},    {&to->q_tile, job->tile},
+        {&to->dout_tile, job->tile}, {&to->delta, job->row},
     };
     size_t used = 0;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {

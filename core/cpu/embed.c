@@ -28,7 +28,8 @@ static void forward_rows(void *arg, int thread, int threads)
 void cpu_embed_forward(struct backend *be, float *out, const int32_t *tokens, const float *tok, const float *pos, int B,
                        int T, int C)
 {
-    struct job job = {.kernels = be->kernels, .out = out, .tok = tok, .pos = pos, .tokens = tokens, .B = B, .T = T, .C = C};
+    struct job job = {
+        .kernels = be->kernels, .out = out, .tok = tok, .pos = pos, .tokens = tokens, .B = B, .T = T, .C = C};
     parallel_run(be->threads, forward_rows, &job);
 }
 
@@ -50,7 +51,7 @@ void cpu_embed_backward(struct backend *be, float *dtok, float *dpos, const floa
                         int T, int C, int V)
 {
     (void)V;
-    struct job job = {.kernels = be->kernels, .dtok = dtok, .dpos = dpos, .dout = dout, .tokens = tokens, .B = B, .T = T,
-                      .C = C};
+    struct job job = {
+        .kernels = be->kernels, .dtok = dtok, .dpos = dpos, .dout = dout, .tokens = tokens, .B = B, .T = T, .C = C};
     parallel_run(be->threads, backward_columns, &job);
 }

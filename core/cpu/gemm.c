@@ -15,10 +15,12 @@ extern void gotoblas_dynamic_init(void) __attribute__((weak));
 extern void gotoblas_dynamic_quit(void) __attribute__((weak));
 
 /* OpenBLAS 0.3.21 takes a processor newer than itself for a Prescott and uses SSE3: an eighth of the speed. Where it
- * chose kernels without AVX on a processor that has it, choose again. OPENBLAS_CORETYPE, when set, has the last word. */
+ * chose kernels without AVX on a processor that has it, choose again. OPENBLAS_CORETYPE, when set, has the last word.
+ */
 static const char *better_kernels(void)
 {
-    static const char *const old[] = {"Prescott", "Core2", "Penryn", "Dunnington", "Nehalem", "Atom", "Katmai", "Banias"};
+    static const char *const old[] = {"Prescott", "Core2", "Penryn", "Dunnington",
+                                      "Nehalem",  "Atom",  "Katmai", "Banias"};
     const char *chosen = openblas_get_corename();
     bool is_old = false;
     for (size_t i = 0; i < sizeof old / sizeof old[0]; i++)

@@ -36,16 +36,17 @@ struct row_total {
 struct block {
     size_t n; /* first row */
     int rows;
-    float *z;                /* [chunks][block, chunk] */
-    float *tile;             /* its y in panels */
+    float *z;                    /* [chunks][block, chunk] */
+    float *tile;                 /* its y in panels */
     float *max, *sum, *weighted; /* [chunks][block]: of exp(z - max), and of exp(z - max) (z - max) */
-    struct row_total *total; /* [block] */
+    struct row_total *total;     /* [block] */
 };
 
 static size_t place_block(const struct job *job, struct block *to, float *scratch)
 {
     int kept = job->keep ? job->chunks : 1;
-    size_t all = cpu_padded((size_t)job->block * job->chunk * kept), each = cpu_padded((size_t)job->block * job->chunks);
+    size_t all = cpu_padded((size_t)job->block * job->chunk * kept),
+           each = cpu_padded((size_t)job->block * job->chunks);
     size_t tile = cpu_padded(job->kernels->packed_size(job->block, job->a->C));
     to->z = scratch;
     to->tile = to->z + all;
@@ -201,8 +202,8 @@ static void second_sweep(const struct job *job, const struct block *block, float
         float *z = block->z + (size_t)c * job->block * job->chunk, *dw = dweight + (size_t)begin * C;
         logit_gradient(job, block, c, z, begin, width);
         if (job->columns) {
-            kernels->multiply_part(rows, C, width, a->V, z, (size_t)stride, 1, job->rows + (size_t)begin * kernels->panel,
-                                   c > 0, dy, (size_t)C);
+            kernels->multiply_part(rows, C, width, a->V, z, (size_t)stride, 1,
+                                   job->rows + (size_t)begin * kernels->panel, c > 0, dy, (size_t)C);
             kernels->multiply(width, C, rows, z, 1, (size_t)stride, block->tile, add, dw, (size_t)C);
         } else {
             gemm_nn(rows, C, width, z, stride, a->weight + (size_t)begin * C, C, c > 0 ? 1 : 0, dy, C);

@@ -13,9 +13,9 @@
 
 /* What one pass over a row of logits yields. */
 struct row_stats {
-    float max;             /* over the row; NaN is left out, it shows in the sums */
-    float other;           /* max over v != target; -inf when there is none */
-    float sum, sum_sq, min;/* only with statistics */
+    float max;              /* over the row; NaN is left out, it shows in the sums */
+    float other;            /* max over v != target; -inf when there is none */
+    float sum, sum_sq, min; /* only with statistics */
 };
 
 struct kernels {
@@ -80,7 +80,18 @@ struct kernels {
 };
 
 /* Of `constants` in adamw: what the loop reads. */
-enum { ADAMW_FACTOR, ADAMW_BETA1, ADAMW_BETA2, ADAMW_KEEP, ADAMW_STEP, ADAMW_FIX2, ADAMW_EPS, ADAMW_NEW1, ADAMW_NEW2, ADAMW_CONSTANTS };
+enum {
+    ADAMW_FACTOR,
+    ADAMW_BETA1,
+    ADAMW_BETA2,
+    ADAMW_KEEP,
+    ADAMW_STEP,
+    ADAMW_FIX2,
+    ADAMW_EPS,
+    ADAMW_NEW1,
+    ADAMW_NEW2,
+    ADAMW_CONSTANTS
+};
 
 /* Levels best first; NULL past the last and for a level this processor lacks. kernels_best is the first of them. */
 enum { KERNEL_LEVELS = 3 };

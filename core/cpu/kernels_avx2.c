@@ -5,10 +5,10 @@
 #include "core/cpu/kernels_levels.h"
 
 #if defined(__x86_64__)
-#define KERNELS kernels_avx2
+#define KERNELS      kernels_avx2
 #define KERNELS_NAME "avx2"
-#define VECTOR 8
-#define MICRO_ROWS 6
+#define VECTOR       8
+#define MICRO_ROWS   6
 #ifdef __clang__ /* leaves the loops that look for a maximum as they are, and would say so */
 #pragma clang diagnostic ignored "-Wpass-failed"
 #pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)

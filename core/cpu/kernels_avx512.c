@@ -5,13 +5,14 @@
 #include "core/cpu/kernels_levels.h"
 
 #if defined(__x86_64__)
-#define KERNELS kernels_avx512
+#define KERNELS      kernels_avx512
 #define KERNELS_NAME "avx512"
-#define VECTOR 16
-#define MICRO_ROWS 12
+#define VECTOR       16
+#define MICRO_ROWS   12
 #ifdef __clang__ /* leaves the loops that look for a maximum as they are, and would say so */
 #pragma clang diagnostic ignored "-Wpass-failed"
-#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx2,fma"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx2,fma"))),                   \
+                             apply_to = function)
 #include "core/cpu/kernels.inc"
 #pragma clang attribute pop
 #else

@@ -61,7 +61,8 @@ static void backward_rows(void *arg, int thread, int threads)
 static void add(const struct backward_job *job, int threads, float *to, int which, float factor)
 {
     for (int t = 0; t < threads && to; t++)
-        job->kernels->add_scaled(to, factor, job->partials + (2 * (size_t)t + 1) * job->stride + which * (size_t)job->a->C,
+        job->kernels->add_scaled(to, factor,
+                                 job->partials + (2 * (size_t)t + 1) * job->stride + which * (size_t)job->a->C,
                                  (size_t)job->a->C);
 }
 

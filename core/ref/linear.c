@@ -39,8 +39,8 @@ void ref_linear_forward(struct backend *be, const struct linear_forward *a)
     for (int n = 0; n < a->N; n++) {
         float *pre = a->pre + (size_t)n * O;
         for (int o = 0; o < O; o++)
-            pre[o] = (float)(dot(a->in + (size_t)n * a->I, a->weight + (size_t)o * a->I, a->I) +
-                             (a->bias ? a->bias[o] : 0));
+            pre[o] =
+                (float)(dot(a->in + (size_t)n * a->I, a->weight + (size_t)o * a->I, a->I) + (a->bias ? a->bias[o] : 0));
         if (a->act == ACT_SWIGLU) {
             float *out = a->out + (size_t)n * (O / 2);
             for (int o = 0; o < O / 2; o++)

@@ -22,8 +22,8 @@ int case_add(struct op_case *c, const char *name, enum buffer_type type, enum bu
 {
     if (c->count == CASE_BUFFERS)
         abort();
-    c->buffers[c->count] = (struct case_buffer){.name = name, .type = type, .use = use, .count = count, .std = 1,
-                                                .high = 1, .bound = 1e-5};
+    c->buffers[c->count] = (struct case_buffer){
+        .name = name, .type = type, .use = use, .count = count, .std = 1, .high = 1, .bound = 1e-5};
     return c->count++;
 }
 
@@ -195,8 +195,8 @@ const char *ops_case_compare(const struct op_case *c, const struct case_result *
         }
         double bound = b->bound * slack, rms = finite ? sqrt(size / (double)finite) : 0;
         if (sqrt(off) > bound * (sqrt(size) + 1e-30) || worst > 40 * bound * rms + 1e-30) {
-            snprintf(text, sizeof text, "%s: %s: off by %.2e of its norm (bound %.1e); [%zu]: want %.9g, got %.9g", c->name,
-                     b->name, sqrt(off) / (sqrt(size) + 1e-30), bound, worst_at,
+            snprintf(text, sizeof text, "%s: %s: off by %.2e of its norm (bound %.1e); [%zu]: want %.9g, got %.9g",
+                     c->name, b->name, sqrt(off) / (sqrt(size) + 1e-30), bound, worst_at,
                      element(b, want->data[k], worst_at), element(b, got->data[k], worst_at));
             return text;
         }

@@ -17,11 +17,11 @@ struct case_buffer {
     const char *name;
     enum buffer_type type;
     enum buffer_use use;
-    size_t count;        /* elements; 0: the op gets NULL */
-    double center, std;  /* random numbers: center + N(0, std^2) */
-    int low, high;       /* BUFFER_I32: uniform on low..high-1 */
-    double bound;        /* |got - want| / |want|, Euclidean norms over the buffer; one element may be off by
-                            40 * bound * rms(want) */
+    size_t count;       /* elements; 0: the op gets NULL */
+    double center, std; /* random numbers: center + N(0, std^2) */
+    int low, high;      /* BUFFER_I32: uniform on low..high-1 */
+    double bound;       /* |got - want| / |want|, Euclidean norms over the buffer; one element may be off by
+                           40 * bound * rms(want) */
 };
 
 struct op_case {

@@ -69,9 +69,9 @@ static void attention_cases(struct case_list *list, int B, int T, int H, int D, 
 
 void cases_attention(struct case_list *list)
 {
-    static const int shapes[][4] = {{1, 1, 1, 1},   {2, 1, 3, 32},  {1, 2, 1, 3},    {2, 7, 2, 5},   {1, 31, 3, 32},
-                                    {2, 64, 2, 32}, {1, 65, 2, 64}, {3, 130, 1, 16}, {1, 257, 1, 48}, {1, 129, 1, 128},
-                                    {2, 193, 2, 32}};
+    static const int shapes[][4] = {{1, 1, 1, 1},    {2, 1, 3, 32},    {1, 2, 1, 3},   {2, 7, 2, 5},
+                                    {1, 31, 3, 32},  {2, 64, 2, 32},   {1, 65, 2, 64}, {3, 130, 1, 16},
+                                    {1, 257, 1, 48}, {1, 129, 1, 128}, {2, 193, 2, 32}};
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
         const int *d = shapes[s];
         attention_cases(list, d[0], d[1], d[2], d[3], 0);
@@ -101,8 +101,8 @@ static void call_decode(const struct ops *ops, struct backend *be, const struct 
 /* pos_most: positions are drawn below it. */
 static void decode_case(struct case_list *list, int B, int H, int D, int S, int pos_most, double theta)
 {
-    struct op_case *c = case_new(list, "decode_attention", "B=%d H=%d D=%d S=%d pos<%d theta=%g", B, H, D, S, pos_most,
-                                 theta);
+    struct op_case *c =
+        case_new(list, "decode_attention", "B=%d H=%d D=%d S=%d pos<%d theta=%g", B, H, D, S, pos_most, theta);
     size_t all = (size_t)B * H * D;
     set_dims(c, B, 0, H, D, theta);
     c->dims[DECODE_S] = S;

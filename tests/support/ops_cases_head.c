@@ -31,8 +31,8 @@ struct head_options {
 
 static void head_case(struct case_list *list, int N, int C, int V, struct head_options o)
 {
-    struct op_case *c = case_new(list, "head", "N=%d C=%d V=%d gradients=%d stats=%d logits=%d lowest=%d spread=%g", N, C,
-                                 V, o.gradients, o.stats, o.logits, o.lowest, o.spread);
+    struct op_case *c = case_new(list, "head", "N=%d C=%d V=%d gradients=%d stats=%d logits=%d lowest=%d spread=%g", N,
+                                 C, V, o.gradients, o.stats, o.logits, o.lowest, o.spread);
     static const char *const stats[] = {"sum_sq", "max_abs", "std", "margin", "p_correct", "entropy"};
     c->dims[DIM_N] = N, c->dims[DIM_C] = C, c->dims[DIM_V] = V;
     c->call = call_head;
@@ -51,8 +51,8 @@ static void head_case(struct case_list *list, int N, int C, int V, struct head_o
 
 void cases_head(struct case_list *list)
 {
-    static const int shapes[][3] = {{1, 1, 2},   {1, 64, 101}, {5, 3, 7},    {33, 16, 29}, {67, 64, 257},
-                                    {130, 32, 1009}, {200, 96, 64}, {19, 130, 37}};
+    static const int shapes[][3] = {{1, 1, 2},     {1, 64, 101},    {5, 3, 7},     {33, 16, 29},
+                                    {67, 64, 257}, {130, 32, 1009}, {200, 96, 64}, {19, 130, 37}};
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
         int N = shapes[s][0], C = shapes[s][1], V = shapes[s][2];
         double spread = 1.0 / (C > 16 ? 4 : 1);
@@ -70,9 +70,17 @@ enum { SCALAR_FLOATS = sizeof(struct step_scalars) / sizeof(float) };
 
 static void call_aux(const struct ops *ops, struct backend *be, const struct op_case *c, void *const *p)
 {
-    const struct aux_loss a = {.h = p[A_H], .scale = p[A_SCALE], .mean = p[A_MEAN], .dh = p[A_DH], .sum = p[A_SUM],
-                               .radial = p[A_RADIAL], .lambda = 0.1f, .grad_scale = 0.25f, .scalars = p[A_SCALARS],
-                               .N = c->dims[DIM_N], .C = c->dims[DIM_C]};
+    const struct aux_loss a = {.h = p[A_H],
+                               .scale = p[A_SCALE],
+                               .mean = p[A_MEAN],
+                               .dh = p[A_DH],
+                               .sum = p[A_SUM],
+                               .radial = p[A_RADIAL],
+                               .lambda = 0.1f,
+                               .grad_scale = 0.25f,
+                               .scalars = p[A_SCALARS],
+                               .N = c->dims[DIM_N],
+                               .C = c->dims[DIM_C]};
     ops->aux_loss(be, &a);
 }
 
@@ -96,8 +104,13 @@ enum { P_DH, P_H, P_RADIAL, P_TANGENTIAL };
 
 static void call_probe(const struct ops *ops, struct backend *be, const struct op_case *c, void *const *p)
 {
-    const struct radial_probe a = {.dh = p[P_DH], .h = p[P_H], .grad_scale = 0.02f, .radial = p[P_RADIAL],
-                                   .tangential = p[P_TANGENTIAL], .N = c->dims[DIM_N], .C = c->dims[DIM_C]};
+    const struct radial_probe a = {.dh = p[P_DH],
+                                   .h = p[P_H],
+                                   .grad_scale = 0.02f,
+                                   .radial = p[P_RADIAL],
+                                   .tangential = p[P_TANGENTIAL],
+                                   .N = c->dims[DIM_N],
+                                   .C = c->dims[DIM_C]};
     ops->radial_probe(be, &a);
 }
 
@@ -118,8 +131,8 @@ enum { FLAT = 9001 };
 
 /* Odd offsets, a gap that must stay as it is, an empty segment, and a group that is off. */
 static const struct param_segment segments[] = {
-    {0, 1, true, GROUP_ALWAYS},     {1, 4099, true, GROUP_ALWAYS},  {4100, 33, false, GROUP_GAMMA}, {4200, 0, true, GROUP_TILDE},
-    {4200, 77, false, GROUP_TILDE}, {4277, 4723, true, GROUP_ALWAYS},
+    {0, 1, true, GROUP_ALWAYS},   {1, 4099, true, GROUP_ALWAYS},  {4100, 33, false, GROUP_GAMMA},
+    {4200, 0, true, GROUP_TILDE}, {4200, 77, false, GROUP_TILDE}, {4277, 4723, true, GROUP_ALWAYS},
 };
 enum { SEGMENTS = sizeof segments / sizeof segments[0] };
 
@@ -138,9 +151,19 @@ static void prepare_adamw(const struct op_case *c, void *const *host)
 
 static void call_adamw(const struct ops *ops, struct backend *be, const struct op_case *c, void *const *p)
 {
-    const struct adamw a = {.params = p[O_PARAMS], .m = p[O_M], .v = p[O_V], .grads = p[O_GRADS], .segments = segments,
-                            .segment_count = SEGMENTS, .norm_sq = p[O_NORM], .clip = (float)c->reals[0], .beta1 = 0.9f,
-                            .beta2 = 0.95f, .eps = 1e-8f, .weight_decay = 0.1f, .scalars = p[O_SCALARS]};
+    const struct adamw a = {.params = p[O_PARAMS],
+                            .m = p[O_M],
+                            .v = p[O_V],
+                            .grads = p[O_GRADS],
+                            .segments = segments,
+                            .segment_count = SEGMENTS,
+                            .norm_sq = p[O_NORM],
+                            .clip = (float)c->reals[0],
+                            .beta1 = 0.9f,
+                            .beta2 = 0.95f,
+                            .eps = 1e-8f,
+                            .weight_decay = 0.1f,
+                            .scalars = p[O_SCALARS]};
     ops->adamw(be, &a);
 }
 

@@ -66,7 +66,7 @@ static void backward_case(struct case_list *list, int N, int I, int O, int act, 
 
 void cases_linear(struct case_list *list)
 {
-    static const int shapes[][3] = {{1, 1, 2},   {1, 64, 192}, {3, 5, 14},   {17, 31, 6},
+    static const int shapes[][3] = {{1, 1, 2},    {1, 64, 192},  {3, 5, 14},    {17, 31, 6},
                                     {64, 64, 64}, {67, 64, 256}, {129, 96, 34}, {300, 33, 130}};
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
         for (int act = ACT_NONE; act <= ACT_SWIGLU; act++) {

@@ -3,10 +3,39 @@
 
 #include "tests/support/ops_case.h"
 
-enum { F_IN, F_DELTA, F_GAMMA, F_BETA, F_GAMMA_TILDE, F_BETA_TILDE, F_C, F_SCALARS, F_H, F_Y, F_SCALE, F_MEAN, F_CALIB,
-       F_SUM };
-enum { B_DY, B_H, B_GAMMA, B_BETA, B_GAMMA_TILDE, B_BETA_TILDE, B_C, B_SCALARS, B_SCALE, B_MEAN, B_DH, B_DGAMMA, B_DBETA,
-       B_DGAMMA_TILDE, B_DBETA_TILDE };
+enum {
+    F_IN,
+    F_DELTA,
+    F_GAMMA,
+    F_BETA,
+    F_GAMMA_TILDE,
+    F_BETA_TILDE,
+    F_C,
+    F_SCALARS,
+    F_H,
+    F_Y,
+    F_SCALE,
+    F_MEAN,
+    F_CALIB,
+    F_SUM
+};
+enum {
+    B_DY,
+    B_H,
+    B_GAMMA,
+    B_BETA,
+    B_GAMMA_TILDE,
+    B_BETA_TILDE,
+    B_C,
+    B_SCALARS,
+    B_SCALE,
+    B_MEAN,
+    B_DH,
+    B_DGAMMA,
+    B_DBETA,
+    B_DGAMMA_TILDE,
+    B_DBETA_TILDE
+};
 enum { DIM_N, DIM_C, DIM_KIND, DIM_PHASE, DIM_FRESH };
 
 /* struct step_scalars as a buffer of floats: only the gate counts here. */
@@ -65,8 +94,8 @@ struct norm_options {
 
 static void forward_case(struct case_list *list, int N, int C, int kind, int phase, struct norm_options o)
 {
-    struct op_case *c = case_new(list, "norm_forward", "N=%d C=%d kind=%d phase=%d delta=%d scale=%d sums=%d", N, C, kind,
-                                 phase, o.delta, o.scale, o.sums);
+    struct op_case *c = case_new(list, "norm_forward", "N=%d C=%d kind=%d phase=%d delta=%d scale=%d sums=%d", N, C,
+                                 kind, phase, o.delta, o.scale, o.sums);
     size_t all = (size_t)N * C;
     c->dims[DIM_N] = N, c->dims[DIM_C] = C, c->dims[DIM_KIND] = kind, c->dims[DIM_PHASE] = phase;
     c->call = call_forward;
@@ -78,7 +107,8 @@ static void forward_case(struct case_list *list, int N, int C, int kind, int pha
     c->buffers[case_add(c, "y", BUFFER_F32, BUFFER_SET, all)].bound = 2e-6;
     c->buffers[case_add(c, "scale", BUFFER_F32, BUFFER_SET, o.scale ? (size_t)N : 0)].bound = 1e-6;
     c->buffers[case_add(c, "mean", BUFFER_F32, BUFFER_SET, kind == NORM_LAYER ? (size_t)N : 0)].bound = 1e-5;
-    c->buffers[case_add(c, "calibration", BUFFER_F64, BUFFER_ADD, o.sums && phase != PHASE_FOLDED ? 2 : 0)].bound = 1e-6;
+    c->buffers[case_add(c, "calibration", BUFFER_F64, BUFFER_ADD, o.sums && phase != PHASE_FOLDED ? 2 : 0)].bound =
+        1e-6;
     c->buffers[case_add(c, "scale_sum", BUFFER_F64, BUFFER_ADD, o.sums)].bound = 1e-6;
 }
 
@@ -107,15 +137,21 @@ static void prepare_backward(const struct op_case *c, void *const *host)
     struct backend *be = NULL;
     ops_reference()->create(&be, NULL, NULL);
     float *y = ops_reference()->alloc(be, N * C * sizeof(float), NULL);
-    struct norm_forward a = {.site = site_of(c, host, B_GAMMA), .in = host[B_H], .y = y, .scale = host[B_SCALE],
-                             .mean = host[B_MEAN], .N = (int)N, .C = (int)C};
+    struct norm_forward a = {.site = site_of(c, host, B_GAMMA),
+                             .in = host[B_H],
+                             .y = y,
+                             .scale = host[B_SCALE],
+                             .mean = host[B_MEAN],
+                             .N = (int)N,
+                             .C = (int)C};
     ops_reference()->norm_forward(be, &a);
     ops_reference()->destroy(be);
 }
 
 static void backward_case(struct case_list *list, int N, int C, int kind, int phase, bool fresh)
 {
-    struct op_case *c = case_new(list, "norm_backward", "N=%d C=%d kind=%d phase=%d fresh=%d", N, C, kind, phase, fresh);
+    struct op_case *c =
+        case_new(list, "norm_backward", "N=%d C=%d kind=%d phase=%d fresh=%d", N, C, kind, phase, fresh);
     size_t all = (size_t)N * C, layer = kind == NORM_LAYER;
     size_t normed = phase != PHASE_FOLDED ? (size_t)C : 0, folded = phase != PHASE_NORMED ? (size_t)C : 0;
     c->dims[DIM_N] = N, c->dims[DIM_C] = C, c->dims[DIM_KIND] = kind, c->dims[DIM_PHASE] = phase;
