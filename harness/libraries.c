@@ -31,9 +31,9 @@ json_t *libraries_json(void)
     add(object, "libyaml", yaml_get_version_string());
     if (pcre2_config(PCRE2_CONFIG_VERSION, pcre) > 0)
         add(object, "pcre2", pcre);
-    /* Only there when something in the program computes with it. */
+    /* The workers open it when they need it (core/cpu/gemm.c); whoever records runs opens it once, to ask. */
     char *(*openblas)(void) = NULL;
-    void *symbol = dlsym(RTLD_DEFAULT, "openblas_get_config");
+    void *library = dlopen("libopenblas.so.0", RTLD_NOW), *symbol = library ? dlsym(library, "openblas_get_config") : NULL;
     memcpy(&openblas, &symbol, sizeof symbol);
     if (openblas)
         add(object, "openblas", openblas());

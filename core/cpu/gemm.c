@@ -1,7 +1,9 @@
 #include "core/cpu/gemm.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,10 +11,52 @@
 
 #include <cblas.h> /* last: complex.h takes the name I */
 
-/* Exported by OpenBLAS builds that choose their kernels at run time; absent elsewhere, hence weak. */
-extern void openblas_read_env(void) __attribute__((weak));
-extern void gotoblas_dynamic_init(void) __attribute__((weak));
-extern void gotoblas_dynamic_quit(void) __attribute__((weak));
+/* OpenBLAS is opened when the first backend is made, not with the program: loading it takes three times as long as
+ * everything else at a start, and most starts (a verb, the supervisor around a worker) multiply no matrices. */
+static struct {
+    __typeof__(&cblas_sgemm) sgemm;
+    __typeof__(&openblas_set_num_threads) set_num_threads;
+    __typeof__(&openblas_get_corename) get_corename;
+    /* Exported by builds that choose their kernels at run time; NULL elsewhere. */
+    void (*read_env)(void), (*dynamic_init)(void), (*dynamic_quit)(void);
+} blas;
+
+static void *find(void *library, const char *name, bool needed)
+{
+    void *symbol = dlsym(library, name);
+    if (!symbol && needed) {
+        fprintf(stderr, "taper: OpenBLAS has no %s: %s\n", name, dlerror());
+        exit(1);
+    }
+    return symbol;
+}
+
+/* A missing library ends the program, as it would have at the start: nothing can be computed without it. Global, so
+ * that harness/libraries.c can ask for its version. */
+static void open_library(void)
+{
+    void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_GLOBAL);
+    if (!library) {
+        fprintf(stderr, "taper: %s; ./setup.sh installs it\n", dlerror());
+        exit(1);
+    }
+    const struct {
+        const char *name;
+        void *to;
+        bool needed;
+    } symbols[] = {
+        {"cblas_sgemm", &blas.sgemm, true},
+        {"openblas_set_num_threads", &blas.set_num_threads, true},
+        {"openblas_get_corename", &blas.get_corename, true},
+        {"openblas_read_env", &blas.read_env, false},
+        {"gotoblas_dynamic_init", &blas.dynamic_init, false},
+        {"gotoblas_dynamic_quit", &blas.dynamic_quit, false},
+    };
+    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
+        void *symbol = find(library, symbols[i].name, symbols[i].needed);
+        memcpy(symbols[i].to, &symbol, sizeof symbol); /* ISO C has no cast from object to function */
+    }
+}
 
 /* OpenBLAS 0.3.21 takes a processor newer than itself for a Prescott and uses SSE3: an eighth of the speed. Where it
  * chose kernels without AVX on a processor that has it, choose again. OPENBLAS_CORETYPE, when set, has the last word.
@@ -21,7 +65,7 @@ static const char *better_kernels(void)
 {
     static const char *const old[] = {"Prescott", "Core2", "Penryn", "Dunnington",
                                       "Nehalem",  "Atom",  "Katmai", "Banias"};
-    const char *chosen = openblas_get_corename();
+    const char *chosen = blas.get_corename();
     bool is_old = false;
     for (size_t i = 0; i < sizeof old / sizeof old[0]; i++)
         is_old |= strcasecmp(chosen, old[i]) == 0;
@@ -38,13 +82,14 @@ static const char *better_kernels(void)
 
 static void setup(void)
 {
-    openblas_set_num_threads(1);
+    open_library();
+    blas.set_num_threads(1);
     const char *better = better_kernels();
-    if (better && openblas_read_env && gotoblas_dynamic_init && gotoblas_dynamic_quit) {
+    if (better && blas.read_env && blas.dynamic_init && blas.dynamic_quit) {
         setenv("OPENBLAS_CORETYPE", better, 1);
-        openblas_read_env();
-        gotoblas_dynamic_quit();
-        gotoblas_dynamic_init();
+        blas.read_env();
+        blas.dynamic_quit();
+        blas.dynamic_init();
         unsetenv("OPENBLAS_CORETYPE"); /* children decide for themselves */
     }
 }
@@ -57,7 +102,7 @@ void gemm_setup(void)
 
 const char *gemm_kernels(void)
 {
-    return openblas_get_corename();
+    return blas.get_corename();
 }
 
 bool gemm_packs(const struct kernels *kernels, int m, int n, int k)
@@ -75,15 +120,15 @@ void gemm_pack_share(const struct kernels *kernels, float *to, const float *b, s
 
 void gemm_nt(int m, int n, int k, const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc)
 {
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
+    blas.sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
 }
 
 void gemm_nn(int m, int n, int k, const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc)
 {
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
+    blas.sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
 }
 
 void gemm_tn(int m, int n, int k, const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc)
 {
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
+    blas.sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
 }
