@@ -43,13 +43,6 @@ static int teardown(void **state)
     return 0;
 }
 
-#define GOOD(call)                                                                                                     \
-    do {                                                                                                               \
-        struct error err_ = {0}, *err = &err_;                                                                         \
-        if ((call) != STATUS_OK)                                                                                       \
-            fail_msg("%s", err_.text);                                                                                 \
-    } while (0)
-
 static const char eval_line[] = "{\"table\":\"eval\",\"attempt\":1,\"step\":1,\"split\":\"valid\",\"loss\":1}\n";
 
 static void append(const char *text)

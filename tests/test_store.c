@@ -39,13 +39,6 @@ static const char eval_line[] = "{\"table\":\"eval\",\"attempt\":1,\"step\":1,\"
 static const char two_by_two[] = "sweep: s\nvariants: {base: {taper.sites: none}, all: {taper.sites: all}}\n"
                                  "grid: {seed: [0, 1]}\nrun: {retries: 1}\n";
 
-#define GOOD(call)                                                                                                     \
-    do {                                                                                                               \
-        struct error err_ = {0}, *err = &err_;                                                                         \
-        if ((call) != STATUS_OK)                                                                                       \
-            fail_msg("%s", err_.text);                                                                                 \
-    } while (0)
-
 /* The call fails, and its text holds `part`. */
 #define BAD(status, part, call)                                                                                        \
     do {                                                                                                               \

@@ -21,13 +21,6 @@
 
 static struct fixture f;
 
-#define GOOD(call)                                                                                                     \
-    do {                                                                                                               \
-        struct error err_ = {0}, *err = &err_;                                                                         \
-        if ((call) != STATUS_OK)                                                                                       \
-            fail_msg("%s", err_.text);                                                                                 \
-    } while (0)
-
 static int setup(void **state)
 {
     (void)state;

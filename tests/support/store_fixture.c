@@ -13,13 +13,6 @@
 #include "core/file.h"
 #include "core/memory.h"
 
-#define GOOD(call)                                                                                                     \
-    do {                                                                                                               \
-        struct error err_ = {0}, *err = &err_;                                                                         \
-        if ((call) != STATUS_OK)                                                                                       \
-            fail_msg("%s", err_.text);                                                                                 \
-    } while (0)
-
 void fixture_open(struct fixture *f)
 {
     GOOD(store_open(&f->s, &f->home, STORE_WRITE, err));

@@ -6,6 +6,14 @@
 #include "harness/intake.h"
 #include "harness/store.h"
 
+/* A call that must succeed, with a last argument named err; fails the test with its text. Wants cmocka.h. */
+#define GOOD(call)                                                                                                     \
+    do {                                                                                                               \
+        struct error err_ = {0}, *err = &err_;                                                                         \
+        if ((call) != STATUS_OK)                                                                                       \
+            fail_msg("%s", err_.text);                                                                                 \
+    } while (0)
+
 struct fixture {
     char dir[64]; /* removed at the end */
     struct home home;
