@@ -63,7 +63,7 @@ int gpu_load(const struct gpu_library **out, struct error *err)
     if (!loaded) {
         char *path = named && *named ? memory_string(named) : beside_program();
         if (access(path, F_OK) != 0)
-            status = error_set(err, STATUS_BAD_INPUT,
+            status = error_set(err, named && *named ? STATUS_BAD_INPUT : STATUS_FAILED,
                                "%s: there is no such file: this build has no CUDA backend (it is "
                                "built where nvcc and cuDNN are; TAPER_GPU_LIB names one elsewhere)",
                                path);

@@ -28,8 +28,8 @@ struct gpu_library {
 
 typedef const struct gpu_library *gpu_library_function(void);
 
-/* The library, loaded at the first call. STATUS_BAD_INPUT: there is none, or it does not fit this program, and what is
- * missing. */
+/* The library, loaded at the first call. STATUS_FAILED: this build has none. STATUS_BAD_INPUT: it is not where
+ * TAPER_GPU_LIB says, or does not fit this program. The text says what is missing. */
 int gpu_load(const struct gpu_library **out, struct error *err);
 
 /* Load a given file, never the one already loaded; what gpu_load does underneath. */
