@@ -88,6 +88,12 @@ static void test_functions(void **state)
         spread_points(x, -86.5, 88.7);
         k->exp(y, x, COUNT);
         check_ulps(k, "exp", x, y, exp, -86.5, 88.7, 2);
+        spread_points(x, -86.5, 0);
+        for (int i = 0; i < COUNT; i++) { /* of rows of one: exp(x - 0) */
+            y[i] = x[i];
+            k->softmax(&y[i], 1, 0, NULL);
+        }
+        check_ulps(k, "softmax", x, y, exp, -86.5, 0, 2);
         spread_points(x, -9, 9);
         k->act(ACT_GELU, y, x, COUNT);
         check_ulps(k, "gelu", x, y, gelu, -2, 9, 7);

@@ -27,14 +27,16 @@ static void decode_head(const struct job *job, float *scores, int b, int h)
     }
     memcpy(keys + (size_t)t * D, k, (size_t)D * sizeof *k);
     memcpy(values + (size_t)t * D, v, (size_t)D * sizeof *v);
-    float factor = 1 / sqrtf((float)D), inverse, lse;
+    float factor = 1 / sqrtf((float)D);
     for (int u = 0; u <= t; u++)
         scores[u] = factor * kernels->dot(q, keys + (size_t)u * D, (size_t)D);
-    kernels->attention_rows(scores, 1, t + 1, t + 1, t, &inverse, &lse);
+    struct row_stats stats;
+    kernels->logit_stats(&stats, scores, t + 1, -1, false);
+    float sum = kernels->softmax(scores, t + 1, stats.max, NULL);
     memset(out, 0, (size_t)D * sizeof *out);
     for (int u = 0; u <= t; u++)
         kernels->add_scaled(out, scores[u], values + (size_t)u * D, (size_t)D);
-    kernels->scale(out, inverse, (size_t)D);
+    kernels->scale(out, 1 / sum, (size_t)D);
 }
 
 static void decode_share(void *arg, int thread, int threads)

@@ -21,3 +21,10 @@ const struct kernels *kernels_best(void)
             return kernels_level(i);
     return &kernels_base;
 }
+
+size_t attention_stride(int keys)
+{
+    enum { MOST_PAST = 32, LINE = 16 }; /* a panel's or a group's excess, and a vector's */
+    size_t floats = ((size_t)keys + MOST_PAST + LINE - 1) / LINE * LINE;
+    return floats % 256 == 0 ? floats + LINE : floats;
+}

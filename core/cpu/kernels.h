@@ -18,6 +18,33 @@ struct row_stats {
     float sum, sum_sq, min; /* only with statistics */
 };
 
+/* One head for the attention kernels: T positions of width D. Packed operands are as `pack` leaves them. p and dp hold
+ * scores, later probabilities and their gradient, `stride` floats a row: forward all keys that a tile of queries sees,
+ * backward a block of keys. */
+enum { ATTENTION_QUERIES = 48, ATTENTION_KEYS = 64 };
+struct attention_tile {
+    int T, D;
+    size_t stride;
+    const float *q, *keys_t; /* [T,D], rows q_stride apart; k^T / sqrt(D), packed */
+    size_t q_stride;
+    float *p;
+    float *lse;
+    /* forward */
+    const float *values; /* v, packed */
+    float *out;          /* [T,D], rows out_stride apart, as those of dout */
+    size_t out_stride;
+    /* backward */
+    const float *dout, *delta;           /* [T,D]; [T]: out . dout */
+    const float *values_t, *keys;        /* v^T, k / sqrt(D); packed */
+    const float *q_packed, *dout_packed; /* q / sqrt(D), dout */
+    float *dp;
+    float *dq, *dk, *dv; /* dq as q; dk and dv [ATTENTION_KEYS, D]: of the block of keys */
+};
+
+/* `stride` for so many keys: with room for what the kernels write past the last, and not a power of two, so that columns
+ * do not share cache sets. */
+size_t attention_stride(int keys);
+
 struct kernels {
     const char *name; /* "avx512", "avx2", "base" */
 
@@ -64,12 +91,11 @@ struct kernels {
     /* sum over the row of (z - mean)^2. */
     float (*spread)(const float *z, int V, float mean);
 
-    /* Scores [rows,width] (leading dimension `stride`) of queries first..first+rows-1, of which row r sees columns
-     * 0..first+r. p = exp(s - max) there and 0 after; inverse[r] = 1/sum, lse[r] = max + log(sum). */
-    void (*attention_rows)(float *s, int rows, int width, int stride, int first, float *inverse, float *lse);
-    /* s = exp(s - lse) = p and dp = p * (dp - delta) where seen, 0 after. */
-    void (*attention_back_rows)(float *s, float *dp, int rows, int width, int stride, int first, const float *lse,
-                                const float *delta);
+    /* Causal attention of queries first..first+rows-1, rows <= ATTENTION_QUERIES: sets their out and lse. */
+    void (*attention_forward)(const struct attention_tile *tile, int first, int rows);
+    /* What these queries and keys key..key+count-1 (key a multiple of ATTENTION_KEYS, count <= ATTENTION_KEYS, fewer only
+     * at the end) give to each other's gradients: sets dq where key is 0, else adds to it; adds to dk and dv. */
+    void (*attention_backward)(const struct attention_tile *tile, int first, int rows, int key, int count);
 
     /* count parameters of one segment; factor is the clipping's, step size and decay as in struct adamw. */
     void (*adamw)(float *p, float *m, float *v, const float *g, size_t count, const float *constants);
