@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static void *checked(void *p)
 {
@@ -26,6 +27,19 @@ void *memory_resize(void *old, size_t count, size_t size)
         checked(NULL);
     size_t bytes = count * size;
     return checked(realloc(old, bytes ? bytes : 1));
+}
+
+void *memory_large(size_t bytes)
+{
+    enum { LINE = 64, HUGE_PAGE = 2 << 20 };
+    const size_t unit = bytes < HUGE_PAGE ? LINE : HUGE_PAGE;
+    if (bytes > SIZE_MAX - unit)
+        return NULL;
+    const size_t whole = (bytes + unit - 1) / unit * unit;
+    void *block = aligned_alloc(unit, whole ? whole : unit);
+    if (block && unit == HUGE_PAGE)
+        madvise(block, whole, MADV_HUGEPAGE); /* advice: without it the same, more slowly */
+    return block;
 }
 
 char *memory_string(const char *text)

@@ -16,17 +16,11 @@
 #include "core/cpu/gemm.h"
 #include "core/parallel.h"
 #include "core/rng.h"
+#include "tests/support/bench.h"
 
-enum { B = 4, T = 512, N = B * T, V = 10000, LAYERS = 8, REPEATS = 7, BIG = 2048 };
+enum { B = 4, T = 512, N = B * T, V = 10000, LAYERS = 8, REPEATS = 7 };
 
 static clockid_t clock_used = CLOCK_MONOTONIC;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(clock_used, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 struct bench {
     struct backend *be;
@@ -49,32 +43,6 @@ static float *memory(struct bench *b, size_t count, double std)
     const struct rng_stream stream = {.seed = 1, .use = RNG_TEST, .second = count};
     rng_normal_fill(&stream, x, count < 4 << 20 ? count : 4 << 20, std);
     return x;
-}
-
-/* ---- the rate */
-
-struct product {
-    float *a, *b, *c;
-};
-
-static void product_rows(void *arg, int thread, int threads)
-{
-    const struct product *p = arg;
-    size_t begin, end;
-    parallel_share(BIG, 16, thread, threads, &begin, &end);
-    gemm_nn((int)(end - begin), BIG, BIG, p->a + begin * BIG, BIG, p->b, BIG, 0, p->c + begin * BIG, BIG);
-}
-
-static double sgemm_rate(struct bench *b)
-{
-    struct product p = {memory(b, BIG * BIG, 1), memory(b, BIG * BIG, 1), memory(b, BIG * BIG, 1)};
-    double best = INFINITY;
-    for (int i = 0; i < REPEATS; i++) {
-        double begin = now();
-        parallel_run(b->be->threads, product_rows, &p);
-        best = fmin(best, now() - begin);
-    }
-    return 2.0 * BIG * BIG * BIG / best;
 }
 
 /* ---- the ops of a step */
@@ -272,22 +240,22 @@ static void bench_width(int threads, int C)
         exit(1);
     }
     prepare(&b, C);
-    double best[sizeof rows / sizeof rows[0]], rate = sgemm_rate(&b), total = 0, work = 0;
+    double best[sizeof rows / sizeof rows[0]], rate = bench_sgemm_rate(threads, REPEATS, clock_used), total = 0, work = 0;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         best[i] = INFINITY;
     for (int repeat = 0; repeat < REPEATS; repeat++)
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-            double begin = now();
+            double begin = bench_now(clock_used);
             rows[i].run(&b);
-            best[i] = fmin(best[i], now() - begin);
+            best[i] = fmin(best[i], bench_now(clock_used) - begin);
         }
-    rate = fmax(rate, sgemm_rate(&b));
+    rate = fmax(rate, bench_sgemm_rate(threads, REPEATS, clock_used));
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         total += best[i] * rows[i].times;
         work += N * (rows[i].per_C * C + rows[i].per_CC * C * C) * rows[i].times;
     }
     printf("\nd %d, %d threads, %s kernels, BLAS %s: sgemm %d^3 %.1f GFLOP/s\n", C, threads, b.be->kernels->name,
-           gemm_kernels(), BIG, rate * 1e-9);
+           gemm_kernels(), BENCH_SGEMM, rate * 1e-9);
     printf("%-28s %9s %6s %8s %12s\n", "op", "ms each", "times", "of step", "of the rate");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         double flop = N * (rows[i].per_C * C + rows[i].per_CC * C * C);

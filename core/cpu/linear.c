@@ -3,13 +3,16 @@
 #include "core/parallel.h"
 
 /* Threads split tokens; a thread goes through its tokens in blocks whose activations stay in the second cache between
- * the product and the activation. A product is the BLAS's, which packs the weight matrix for every block (so a block is
- * not small), or where a side of the matrix is small our own, over a weight matrix packed once by all threads. */
-static int block_rows(int width)
+ * the product and the activation, all alike in size. A product is the BLAS's, which packs the weight matrix for every
+ * block (so a block is not small), or where a side of the matrix is small our own, over a weight matrix packed once by all
+ * threads. Where nothing follows the product, one block is best. */
+static int block_rows(size_t count, int width, bool follows)
 {
-    enum { FLOATS = 192 << 10, LEAST = 480, MOST = 1200, STEP = 120 };
-    int rows = FLOATS / (width > 0 ? width : 1);
-    return rows < LEAST ? LEAST : rows > MOST ? MOST : rows / STEP * STEP;
+    enum { FLOATS = 192 << 10, LEAST = 480, MOST = 1200 };
+    size_t most = (size_t)(FLOATS / (width > 0 ? width : 1));
+    most = most < LEAST ? LEAST : most > MOST ? MOST : most;
+    size_t blocks = follows ? (count + most / 2) / most : 1;
+    return (int)(blocks > 1 ? (count + blocks - 1) / blocks : count);
 }
 
 /* So few tokens that threads do better to split the outputs: decoding. */
@@ -45,7 +48,7 @@ static void forward_rows(void *arg, int thread, int threads)
     const struct linear_forward *a = job->a;
     size_t begin, end, O = (size_t)a->O, I = (size_t)a->I;
     parallel_share((size_t)a->N, 4, thread, threads, &begin, &end);
-    int most = block_rows(a->act == ACT_NONE ? a->O : 2 * a->O);
+    int most = block_rows(end - begin, 2 * a->O, a->act != ACT_NONE || a->bias);
     for (size_t n = begin; n < end;) {
         int rows = end - n < (size_t)most ? (int)(end - n) : most;
         float *pre = a->pre + n * O;
@@ -172,7 +175,7 @@ void cpu_linear_backward(struct backend *be, const struct linear_backward *a)
     struct backward_job job = {.a = a, .kernels = kernels};
     bool pack_weights = a->din && gemm_packs(kernels, a->N, a->I, a->O);
     bool pack_in = a->I <= 64 && a->N >= 96 && gemm_packs(kernels, a->N, a->I, a->O); /* wider, the BLAS is faster */
-    job.rows = block_rows(a->in_act == ACT_NONE ? a->I : 2 * a->I);
+    job.rows = block_rows((size_t)(a->N / be->threads + 4), 2 * a->I, a->in_act != ACT_NONE);
     job.stride = a->in_act == ACT_SWIGLU ? cpu_padded((size_t)job.rows * a->I) : 0;
     size_t weight = pack_weights ? kernels->packed_size(a->O, a->I) : 0;
     size_t in = pack_in ? kernels->packed_size(a->N, a->I) : 0;

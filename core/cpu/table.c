@@ -42,9 +42,9 @@ float *cpu_scratch(struct backend *be, size_t count)
 {
     size_t bytes = count * sizeof(float);
     if (bytes > be->scratch_bytes) {
-        size_t whole = (bytes + bytes / 8 + 4095) / 4096 * 4096;
+        size_t whole = bytes + bytes / 8;
         free(be->scratch);
-        be->scratch = aligned_alloc(4096, whole);
+        be->scratch = memory_large(whole);
         if (!be->scratch) { /* an op has no way to report, and the run could not go on */
             fprintf(stderr, "taper: out of memory: %zu bytes of scratch\n", whole);
             exit(1);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/memory.h"
+
 enum { ALIGNMENT = 64 };
 
 /* Stands right before the memory it describes and keeps it aligned. */
@@ -16,17 +18,12 @@ _Static_assert(sizeof(struct block) == ALIGNMENT, "a block header keeps the alig
 
 void *blocks_alloc(struct block_list *list, size_t bytes, struct error *err)
 {
-    struct block *block = NULL;
-    if (bytes <= SIZE_MAX / 2) {
-        size_t whole = (bytes + 2 * ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-        block = aligned_alloc(ALIGNMENT, whole);
-        if (block)
-            memset(block, 0, whole);
-    }
+    struct block *block = bytes <= SIZE_MAX / 2 ? memory_large(sizeof *block + bytes) : NULL;
     if (!block) {
         error_set(err, STATUS_FAILED, "out of memory: %zu bytes asked for", bytes);
         return NULL;
     }
+    memset(block, 0, sizeof *block + bytes);
     block->next = list->first;
     if (list->first)
         list->first->previous = block;

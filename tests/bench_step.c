@@ -1,0 +1,248 @@
+/* Whole training steps of every preset, and what tapering costs.
+ *
+ *   bench_step [THREADS [SIZE ...]]     default: one thread and all processors; demo 1M 3M 9M 30M
+ *
+ * A step is 2,048 tokens with the probe at its default cadence, as `taper train` makes it (nine plain steps and a logged
+ * one, medians of each). Its floor is 6 operations a parameter (positions left out) and token, and causal attention, at the
+ * rate of the BLAS' sgemm, measured just before and after. Every size has a process of its own, whose peak memory is shown.
+ * With one thread times are processor time, since other programs may share the machine. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/cpu/cpu.h"
+#include "core/memory.h"
+#include "core/parallel.h"
+#include "core/profile.h"
+#include "core/rng.h"
+#include "core/trainer.h"
+#include "tests/support/bench.h"
+
+enum { TOKENS = 2048, CADENCE = 10, WARM = 3, PLAIN = 9, LOGGED = 3, RATE_REPEATS = 5, RUNS_MOST = 8, ROUNDS_MOST = 64 };
+
+static void fail(const struct error *err)
+{
+    fprintf(stderr, "bench_step: %s\n", err->text);
+    exit(1);
+}
+
+/* A model in training on random tokens. */
+struct run {
+    struct config cfg;
+    struct backend *be;
+    struct model model;
+    struct trainer trainer;
+    int32_t *windows;
+    struct site_stats *sites;
+    clockid_t clock;
+};
+
+static void run_open(struct run *r, const struct ops *ops, int threads, const char *size, const char *const *pairs)
+{
+    struct error err = {0};
+    char batch[32];
+    config_init(&r->cfg);
+    int status = config_set(&r->cfg, "model.size", size, &err);
+    for (; !status && pairs && *pairs; pairs++)
+        status = config_set_pair(&r->cfg, *pairs, &err);
+    struct config shape = r->cfg; /* for the preset's context */
+    if (!status)
+        status = config_finish(&shape, &err);
+    snprintf(batch, sizeof batch, "%lld", TOKENS / (long long)shape.context);
+    if (!status)
+        status = config_set(&r->cfg, "train.batch", batch, &err);
+    if (!status)
+        status = config_finish(&r->cfg, &err);
+    const struct backend_options options = {.threads = threads, .precision = PRECISION_FP32};
+    if (!status)
+        status = ops->create(&r->be, &options, &err);
+    if (!status)
+        status = model_create(&r->model, &r->cfg, ops, r->be, &err);
+    if (!status)
+        status = trainer_create(&r->trainer, &r->model, (int)r->cfg.batch, (int)r->cfg.context, &err);
+    if (!status)
+        status = model_initialize(&r->model, &err);
+    if (status)
+        fail(&err);
+    const struct rng_stream stream = {.seed = 1, .use = RNG_TEST};
+    size_t count = (size_t)(r->cfg.batch * (r->cfg.context + 1));
+    r->windows = memory_alloc(count, sizeof *r->windows);
+    for (size_t i = 0; i < count; i++)
+        r->windows[i] = (int32_t)rng_below(&stream, i, (uint64_t)r->cfg.vocab);
+    r->sites = memory_alloc((size_t)r->model.table.site_count, sizeof *r->sites);
+    r->clock = threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+}
+
+static void run_close(struct run *r)
+{
+    const struct ops *ops = r->model.ops;
+    trainer_destroy(&r->trainer);
+    model_destroy(&r->model);
+    ops->destroy(r->be);
+    free(r->windows);
+    free(r->sites);
+}
+
+static double step_seconds(struct run *r, bool logged)
+{
+    struct error err = {0};
+    struct step_report report = {.sites = r->sites};
+    double begin = bench_now(r->clock);
+    if (trainer_step(&r->trainer, r->windows, logged, &report, &err))
+        fail(&err);
+    return bench_now(r->clock) - begin;
+}
+
+static double floor_operations(const struct run *r)
+{
+    const struct config *cfg = &r->cfg;
+    const struct param_table *table = &r->model.table;
+    double weights = (double)table->parameters;
+    if (cfg->pos == POS_LEARNED)
+        weights -= (double)(cfg->context * cfg->d_model);
+    return TOKENS * (6 * weights + 6.0 * (double)(cfg->context * cfg->d_model * cfg->layers));
+}
+
+/* What a child tells its parent. */
+struct measured {
+    double parameters, step, logged, operations, rate;
+};
+
+static struct measured measure(const char *size, int threads)
+{
+    struct run r = {0};
+    double plain[PLAIN], logged[LOGGED];
+    run_open(&r, profile_ops(ops_cpu()), threads, size, NULL);
+    for (int i = 0; i < WARM; i++)
+        step_seconds(&r, i == 0);
+    double rate = bench_sgemm_rate(threads, RATE_REPEATS, r.clock), begin = bench_now(CLOCK_MONOTONIC);
+    profile_count(true);
+    for (int i = 0, p = 0, l = 0; i < PLAIN + LOGGED; i++)
+        if (i % (PLAIN / LOGGED + 1) == PLAIN / LOGGED)
+            logged[l++] = step_seconds(&r, true);
+        else
+            plain[p++] = step_seconds(&r, false);
+    profile_count(false);
+    double total = bench_now(CLOCK_MONOTONIC) - begin;
+    rate = fmax(rate, bench_sgemm_rate(threads, RATE_REPEATS, r.clock));
+    if (threads == parallel_processors()) {
+        printf("\n%s, %d threads: parts of a step (wall time, every fourth logged)\n", size, threads);
+        profile_print(stdout, PLAIN + LOGGED, 1e3 * total);
+        fflush(stdout);
+    }
+    double usual = bench_median(plain, PLAIN), with_probe = bench_median(logged, LOGGED);
+    struct measured m = {(double)r.model.table.parameters, ((CADENCE - 1) * usual + with_probe) / CADENCE, with_probe,
+                         floor_operations(&r), rate};
+    run_close(&r);
+    return m;
+}
+
+/* In a process of its own; peak is its largest resident size in MB. */
+static struct measured measure_apart(const char *size, int threads, double *peak)
+{
+    struct measured m = {0};
+    struct rusage usage;
+    int ends[2], status = 0;
+    fflush(stdout);
+    if (pipe(ends) != 0)
+        exit(1);
+    pid_t child = fork();
+    if (child == 0) {
+        m = measure(size, threads);
+        _exit(write(ends[1], &m, sizeof m) == sizeof m ? 0 : 1);
+    }
+    close(ends[1]);
+    if (child < 0 || read(ends[0], &m, sizeof m) != sizeof m || wait4(child, &status, 0, &usage) != child || status) {
+        fprintf(stderr, "bench_step: the measurement of %s failed\n", size);
+        exit(1);
+    }
+    close(ends[0]);
+    *peak = (double)usage.ru_maxrss / 1024;
+    return m;
+}
+
+static void table_of_sizes(char **sizes, int count, const int *threads, int thread_counts)
+{
+    struct measured m[RUNS_MOST][2];
+    double peak[RUNS_MOST][2];
+    for (int s = 0; s < count && s < RUNS_MOST; s++)
+        for (int t = 0; t < thread_counts; t++)
+            m[s][t] = measure_apart(sizes[s], threads[t], &peak[s][t]);
+    printf("\nwhole steps: %d tokens, probe every %d\n%-6s %10s %8s %10s %10s %9s %8s %12s %8s\n", TOKENS, CADENCE, "size",
+           "parameters", "threads", "ms a step", "tokens/s", "probe", "floor ms", "of the rate", "peak MB");
+    for (int s = 0; s < count && s < RUNS_MOST; s++)
+        for (int t = 0; t < thread_counts; t++) {
+            const struct measured *x = &m[s][t];
+            double lowest = x->operations / x->rate;
+            printf("%-6s %10.0f %8d %10.1f %10.0f %8.1f%% %8.1f %11.0f%% %8.0f\n", sizes[s], x->parameters, threads[t],
+                   1e3 * x->step, TOKENS / x->step,
+                   100 * (x->logged - x->step) / (CADENCE - 1) / x->step, 1e3 * lowest, 100 * lowest / x->step, peak[s][t]);
+        }
+    printf("(of the rate: of %.0f to %.0f GFLOP/s with one thread, the BLAS' at %d^3)\n", 1e-9 * m[0][0].rate,
+           1e-9 * m[count - 1][0].rate, BENCH_SGEMM);
+}
+
+/* Step times against the baseline's, alternating, at gate 1 (calibrating), between, and 0. */
+static void table_of_gates(const char *size, int threads, int rounds)
+{
+    static const char *const none[] = {"taper.sites=none", NULL};
+    static const char *const sites[] = {"taper.sites=internal", "taper.sites=all"};
+    static const struct {
+        const char *name, *pairs[4];
+    } gates[] = {
+        {"1", {"gate.warmup=100000", "gate.end=100000", NULL}},
+        {"0.5", {"gate.warmup=1", "gate.shape=constant", "gate.value=0.5", NULL}},
+        {"0", {"gate.warmup=1", "gate.end=2", NULL}},
+    };
+    enum { GATES = sizeof gates / sizeof gates[0], SITES = 2, RUNS = 1 + GATES * SITES };
+    static struct run runs[RUNS];
+    static double ratio[RUNS][ROUNDS_MOST];
+    run_open(&runs[0], ops_cpu(), threads, size, none);
+    for (int i = 1; i < RUNS; i++) {
+        const char *pairs[8] = {"train.steps=1000000", "aux.lambda=0.1", sites[(i - 1) / GATES]};
+        for (int k = 0; gates[(i - 1) % GATES].pairs[k]; k++)
+            pairs[3 + k] = gates[(i - 1) % GATES].pairs[k];
+        run_open(&runs[i], ops_cpu(), threads, size, pairs);
+    }
+    for (int i = 0; i < RUNS; i++)
+        for (int k = 0; k < WARM; k++)
+            step_seconds(&runs[i], false);
+    for (int k = 0; k < rounds; k++) {
+        double seconds[RUNS];
+        for (int i = 0; i < RUNS; i++)
+            seconds[i] = step_seconds(&runs[i], false);
+        for (int i = 0; i < RUNS; i++)
+            ratio[i][k] = seconds[i] / seconds[0];
+    }
+    printf("\n%s, %d threads: time of a step against the baseline's, median of %d rounds\n%-14s", size, threads, rounds,
+           "sites + aux");
+    for (int g = 0; g < GATES; g++)
+        printf(" gate %-6s", gates[g].name);
+    for (int i = 1; i < RUNS; i++)
+        printf("%s%s%11.3f", (i - 1) % GATES ? "" : "\n", (i - 1) % GATES ? "" : i <= GATES ? "internal      " : "all           ",
+               bench_median(ratio[i], rounds));
+    printf("\n");
+    for (int i = 0; i < RUNS; i++)
+        run_close(&runs[i]);
+}
+
+int main(int argc, char **argv)
+{
+    static char *standard[] = {"demo", "1M", "3M", "9M", "30M"};
+    int most = parallel_processors(), threads[2] = {1, most};
+    int counts = most > 1 ? 2 : 1, sizes = argc > 2 ? argc - 2 : (int)(sizeof standard / sizeof standard[0]);
+    if (argc > 1) {
+        threads[0] = (int)strtol(argv[1], NULL, 10);
+        counts = 1;
+    }
+    table_of_sizes(argc > 2 ? argv + 2 : standard, sizes, threads, counts);
+    if (argc < 3) {
+        table_of_gates("1M", 1, 30);
+        table_of_gates("9M", 1, 8);
+    }
+    return 0;
+}
