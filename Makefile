@@ -46,6 +46,7 @@ TEST_BINS := $(TESTS:tests/%.c=$(BUILD)/tests/%)
 BENCH_BINS := $(BENCHES:tests/%.c=$(BUILD)/tests/%)
 FUZZ_BINS := $(patsubst tests/%.c,build/fuzz/tests/%,$(wildcard tests/fuzz_*.c))
 FUZZ_SECONDS ?= 30
+PYTHON ?= /usr/bin/python3
 
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -209,6 +210,7 @@ test: all tests ## build and run every test (T=name runs the matching ones)
 
 bench: all $(BENCH_BINS) ## measure speed (never part of the tests)
 	@for b in $(BENCH_BINS); do $$b || exit 1; done
+	@echo; $(PYTHON) tests/bench_pytorch.py
 
 fuzz: ## feed the parsers rubbish (FUZZ_SECONDS each, seeds in tests/fuzz)
 	@$(MAKE) --no-print-directory FLAVOUR=fuzz $(FUZZ_BINS)

@@ -173,58 +173,59 @@ static void table_of_sizes(char **sizes, int count, const int *threads, int thre
         for (int t = 0; t < thread_counts; t++)
             m[s][t] = measure_apart(sizes[s], threads[t], &peak[s][t]);
     printf("\nwhole steps: %d tokens, probe every %d\n%-6s %10s %8s %10s %10s %9s %8s %12s %8s\n", TOKENS, CADENCE, "size",
-           "parameters", "threads", "ms a step", "tokens/s", "probe", "floor ms", "of the rate", "peak MB");
+           "parameters", "threads", "ms a step", "tokens/s", "probe", "GFLOP/s", "of the rate", "peak MB");
     for (int s = 0; s < count && s < RUNS_MOST; s++)
         for (int t = 0; t < thread_counts; t++) {
             const struct measured *x = &m[s][t];
-            double lowest = x->operations / x->rate;
+            double share = x->operations / x->rate / x->step;
             printf("%-6s %10.0f %8d %10.1f %10.0f %8.1f%% %8.1f %11.0f%% %8.0f\n", sizes[s], x->parameters, threads[t],
                    1e3 * x->step, TOKENS / x->step,
-                   100 * (x->logged - x->step) / (CADENCE - 1) / x->step, 1e3 * lowest, 100 * lowest / x->step, peak[s][t]);
+                   100 * (x->logged - x->step) / (CADENCE - 1) / x->step, 1e-9 * x->rate, 100 * share, peak[s][t]);
         }
-    printf("(of the rate: of %.0f to %.0f GFLOP/s with one thread, the BLAS' at %d^3)\n", 1e-9 * m[0][0].rate,
-           1e-9 * m[count - 1][0].rate, BENCH_SGEMM);
 }
 
-/* Step times against the baseline's, alternating, at gate 1 (calibrating), between, and 0. */
+/* Step times against the baseline's, alternating, at gate 1 (calibrating), between, and 0; and those of a second baseline,
+ * which shows what the measurement is worth. */
 static void table_of_gates(const char *size, int threads, int rounds)
 {
-    static const char *const none[] = {"taper.sites=none", NULL};
-    static const char *const sites[] = {"taper.sites=internal", "taper.sites=all"};
     static const struct {
-        const char *name, *pairs[4];
+        const char *name, *pairs[3];
     } gates[] = {
-        {"1", {"gate.warmup=100000", "gate.end=100000", NULL}},
-        {"0.5", {"gate.warmup=1", "gate.shape=constant", "gate.value=0.5", NULL}},
-        {"0", {"gate.warmup=1", "gate.end=2", NULL}},
+        {"1", {"gate.warmup=100000", "gate.end=200000"}},
+        {"0.5", {"gate.warmup=1", "gate.shape=constant", "gate.value=0.5"}},
+        {"0", {"gate.warmup=1", "gate.end=2"}},
     };
-    enum { GATES = sizeof gates / sizeof gates[0], SITES = 2, RUNS = 1 + GATES * SITES };
+    static const char *const sites[] = {"taper.sites=none", "taper.sites=internal", "taper.sites=all"};
+    enum { GATES = sizeof gates / sizeof gates[0], RUNS = 2 + 2 * GATES };
     static struct run runs[RUNS];
     static double ratio[RUNS][ROUNDS_MOST];
-    run_open(&runs[0], ops_cpu(), threads, size, none);
-    for (int i = 1; i < RUNS; i++) {
-        const char *pairs[8] = {"train.steps=1000000", "aux.lambda=0.1", sites[(i - 1) / GATES]};
-        for (int k = 0; gates[(i - 1) % GATES].pairs[k]; k++)
-            pairs[3 + k] = gates[(i - 1) % GATES].pairs[k];
+    for (int i = 0; i < RUNS; i++) {
+        int site = i < 2 ? 0 : 1 + (i - 2) / GATES;
+        const char *pairs[8] = {"train.steps=1000000", sites[site]};
+        for (int k = 0; i >= 2 && k < 3; k++)
+            pairs[3 + k] = gates[(i - 2) % GATES].pairs[k];
+        if (i >= 2)
+            pairs[2] = "aux.lambda=0.1";
         run_open(&runs[i], ops_cpu(), threads, size, pairs);
-    }
-    for (int i = 0; i < RUNS; i++)
         for (int k = 0; k < WARM; k++)
             step_seconds(&runs[i], false);
+    }
     for (int k = 0; k < rounds; k++) {
         double seconds[RUNS];
         for (int i = 0; i < RUNS; i++)
-            seconds[i] = step_seconds(&runs[i], false);
+            seconds[(i + k) % RUNS] = step_seconds(&runs[(i + k) % RUNS], false); /* none always follows the same */
         for (int i = 0; i < RUNS; i++)
             ratio[i][k] = seconds[i] / seconds[0];
     }
-    printf("\n%s, %d threads: time of a step against the baseline's, median of %d rounds\n%-14s", size, threads, rounds,
-           "sites + aux");
+    printf("\n%s, %d threads: time of a step against the baseline's, median of %d rounds (another baseline: %.3f)\n%-14s",
+           size, threads, rounds, bench_median(ratio[1], rounds), "sites + aux");
     for (int g = 0; g < GATES; g++)
-        printf(" gate %-6s", gates[g].name);
-    for (int i = 1; i < RUNS; i++)
-        printf("%s%s%11.3f", (i - 1) % GATES ? "" : "\n", (i - 1) % GATES ? "" : i <= GATES ? "internal      " : "all           ",
-               bench_median(ratio[i], rounds));
+        printf("  gate %-5s", gates[g].name);
+    for (int site = 0; site < 2; site++) {
+        printf("\n%-14s", site ? "all" : "internal");
+        for (int g = 0; g < GATES; g++)
+            printf(" %11.3f", bench_median(ratio[2 + site * GATES + g], rounds));
+    }
     printf("\n");
     for (int i = 0; i < RUNS; i++)
         run_close(&runs[i]);
