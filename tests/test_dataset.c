@@ -69,6 +69,25 @@ static char *text_of(const struct dataset *d, const struct tokens *tokens)
     return text;
 }
 
+/* The built-in stories hold the vocabulary of the paper's presets, in a tenth of their default size. */
+static void stories_hold_a_presets_vocabulary(void **state)
+{
+    (void)state;
+    struct config cfg = tiny_config((const char *const[]){"data.size=2000000", "model.vocab=10000", NULL});
+    struct dataset d = open_dataset(&cfg);
+    assert_int_equal(tokenizer_vocab_size(d.tokenizer), 10000);
+    uint8_t *seen = memory_alloc(10000, 1);
+    uint32_t used = 0;
+    for (uint64_t i = 0; i < d.train.count; i++) {
+        used += !seen[tokens_get(&d.train, i)];
+        seen[tokens_get(&d.train, i)] = 1;
+    }
+    print_message("# %u of 10000 tokens occur, %llu in all\n", used, (unsigned long long)d.train.count);
+    assert_true(used > 6000);
+    free(seen);
+    dataset_close(&d);
+}
+
 static void the_last_documents_validate(void **state)
 {
     (void)state;
@@ -237,7 +256,7 @@ static void evaluation_counts_everything(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_last_documents_validate), cmocka_unit_test(digests_follow_the_bytes),
+        cmocka_unit_test(stories_hold_a_presets_vocabulary), cmocka_unit_test(the_last_documents_validate), cmocka_unit_test(digests_follow_the_bytes),
         cmocka_unit_test(one_cache_many_processes), cmocka_unit_test(batches),
         cmocka_unit_test(evaluation_counts_everything),
     };
