@@ -32,11 +32,6 @@ static void catch_signals(void)
     sigaction(SIGINT, &action, NULL);
 }
 
-static int set_pair(void *arg, const char *value, struct error *err)
-{
-    return config_set_pair(arg, value, err) ? error_wrap(err, "--set") : STATUS_OK;
-}
-
 /* --set wins over the file wherever it stands, so it is collected first and applied after. */
 static int collect(void *arg, const char *value, struct error *err)
 {
@@ -52,8 +47,14 @@ static int load(struct config *cfg, const char *spec, const char *const *pairs, 
     config_init(cfg);
     if (spec)
         status = config_load_yaml(cfg, spec, stderr, err);
-    for (size_t i = 0; !status && i < count; i++)
-        status = set_pair(cfg, pairs[i], err);
+    struct error faults = {0};
+    for (size_t i = 0; !status && i < count; i++) {
+        struct error one = {0};
+        if (config_set_pair(cfg, pairs[i], &one)) /* all of them at once, a line each, as those of a file */
+            error_add(&faults, STATUS_BAD_INPUT, "--set: %s", one.text);
+    }
+    if (faults.status)
+        return error_set(err, faults.status, "%s", faults.text);
     return status ? status : config_finish(cfg, err);
 }
 
@@ -122,10 +123,10 @@ static int train_exec(int argc, char **argv, struct error *err)
 const struct command cmd_train = {
     "train", "[SPEC] [--set KEY=VALUE]... --out DIR [--resume] [--profile]",
     "train one model, without a database",
-    "  SPEC             a YAML file of dotted keys ('taper help config' lists them)\n"
-    "  --set KEY=VALUE  one key; wins over SPEC\n"
-    "  --out DIR        where the run goes: config.json, journal.jsonl, checkpoint.safetensors, samples.txt\n"
-    "  --resume         go on from DIR's checkpoint, with the same keys\n"
-    "  --profile        print the time of each part of the step at the end\n\n"
+    "  SPEC                 a YAML file of dotted keys ('taper help config' lists them)\n"
+    "  -s, --set KEY=VALUE  one key; wins over SPEC\n"
+    "  -o, --out DIR        where the run goes: config.json, journal.jsonl, checkpoint.safetensors, samples.txt\n"
+    "  --resume             go on from DIR's checkpoint, with the same keys\n"
+    "  --profile            print the time of each part of the step at the end\n\n"
     "SIGTERM and Ctrl-C finish the step, save a checkpoint and stop (exit status 3); --resume goes on bit for bit.\n",
     train_exec};
