@@ -314,13 +314,17 @@ int config_finish(struct config *cfg, struct error *err)
 
 /* --------------------------------------------------------------------------------------------- text out */
 
-/* The shortest decimal that reads back as the same double. */
+/* The shortest text that reads back as the same double: 40, not 4e+01. */
 static void print_real(char *to, size_t room, double x)
 {
+    char text[64];
+    size_t shortest = sizeof text;
     for (int digits = 1; digits <= 17; digits++) {
-        snprintf(to, room, "%.*g", digits, x);
-        if (strtod(to, NULL) == x)
-            return;
+        snprintf(text, sizeof text, "%.*g", digits, x);
+        if (strtod(text, NULL) == x && strlen(text) < shortest) {
+            shortest = strlen(text);
+            snprintf(to, room, "%s", text);
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 #include "core/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -11,6 +12,9 @@
 
 #include "core/memory.h"
 
+/* Between a path and the six letters of the file beside it that is to replace it. */
+#define WRITING ".writing-"
+
 static void release(struct file_writer *w)
 {
     free(w->path);
@@ -20,7 +24,7 @@ static void release(struct file_writer *w)
 
 int file_create(struct file_writer *w, const char *path, struct error *err)
 {
-    *w = (struct file_writer){.path = memory_string(path), .temporary = memory_format("%s.XXXXXX", path)};
+    *w = (struct file_writer){.path = memory_string(path), .temporary = memory_format("%s" WRITING "XXXXXX", path)};
     int fd = mkostemp(w->temporary, O_CLOEXEC);
     if (fd < 0) {
         int status = error_errno(err, STATUS_FAILED, errno, "%s: cannot create", path);
@@ -89,6 +93,19 @@ int file_write_all(const char *path, const void *bytes, size_t size, struct erro
         return status;
     fwrite(bytes, 1, size, w.stream);
     return file_commit(&w, err);
+}
+
+void file_remove_leftovers(const char *directory, const char *name)
+{
+    DIR *dir = opendir(directory);
+    char *prefix = memory_format("%s" WRITING, name);
+    size_t length = strlen(prefix);
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        if (strncmp(entry->d_name, prefix, length) == 0 && strlen(entry->d_name) == length + 6)
+            unlinkat(dirfd(dir), entry->d_name, 0);
+    if (dir)
+        closedir(dir);
+    free(prefix);
 }
 
 int file_map_open(struct file_map *m, const char *path, struct error *err)

@@ -21,6 +21,9 @@ void file_abandon(struct file_writer *w);                  /* releases w; fine a
 /* Write a whole small file that way. */
 int file_write_all(const char *path, const void *bytes, size_t size, struct error *err);
 
+/* Remove what killed writers of directory/name left beside it. Only for who knows that nobody is writing it now. */
+void file_remove_leftovers(const char *directory, const char *name);
+
 /* A read-only map. An empty file has size 0 and data "" (not NULL). */
 struct file_map {
     const unsigned char *data;
