@@ -4,7 +4,7 @@
 # decades or more). Row 2 is the gate, drawn behind
 # on an axis of its own.
 eval(frame)
-left = 66; right = 46; top = 62; bottom = 54 + 11 * caption_lines; between_x = 52; between_y = 14
+left = 66; right = 46; top = columns > 1 ? 74 : 62; bottom = 54 + 11 * caption_lines; between_x = 52; between_y = 14
 cell_w = (width - left - right - between_x * (columns - 1)) / columns
 cell_h = (height - top - bottom - between_y * (panels - 1)) / panels
 gate_series = 0
@@ -43,7 +43,7 @@ do for [c=1:columns] {
         } else { unset y2tics; unset y2label }
         set y2range [0:1.02]
         if (columns > 1 && p == 1) {
-            set label 3 column_name[c] at graph 0.5, graph 1.04 center font ",10"
+            set label 3 column_name[c] at graph 0.5, graph 1 offset 0,0.6 center font ",10"
         } else { unset label 3 }
         plot $lines index set_of(c, 2, gate_series ? gate_series : 1) using 1:(rows >= 2 && gate_series ? $2 : NaN) \
                  axes x1y2 with filledcurves y2=0 fc rgb "#efefef" notitle, \
