@@ -1,3 +1,4 @@
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -74,6 +75,25 @@ static int lock_directory(const char *dir, struct error *err)
     return status;
 }
 
+/* A directory in which nothing was written but the lock is not left behind. */
+static void leave_directory(const char *dir)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(dir, &entries, NULL, NULL), others = 0;
+    for (int i = 0; i < count; i++) {
+        const char *name = entries[i]->d_name;
+        others += strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && strcmp(name, "lock") != 0;
+        free(entries[i]);
+    }
+    free(entries);
+    if (count < 0 || others > 0)
+        return;
+    char *lock = file_join(dir, "lock");
+    unlink(lock);
+    rmdir(dir);
+    free(lock);
+}
+
 static int run(const struct config *cfg, const struct train_options *given, struct error *err)
 {
     struct progress_line line;
@@ -89,6 +109,8 @@ static int run(const struct config *cfg, const struct train_options *given, stru
     catch_signals();
     status = train_run(cfg, &options, &result, err);
     progress_end(&line);
+    if (status)
+        leave_directory(options.dir);
     if (status == STATUS_STOPPED)
         fprintf(stderr, "taper: the same command with --resume goes on from there\n");
     if (!status)
