@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/config_internal.h"
+#include "core/spelling.h"
 
 const struct config_key *config_key_find(const char *name)
 {
@@ -17,40 +18,14 @@ const struct config_key *config_key_find(const char *name)
     return NULL;
 }
 
-/* Levenshtein distance; names longer than the row are never near. */
-static int edit_distance(const char *a, const char *b)
-{
-    enum { LONGEST = 64 };
-    int row[LONGEST + 1];
-    size_t n = strlen(b);
-    if (strlen(a) > LONGEST || n > LONGEST)
-        return LONGEST;
-    for (size_t j = 0; j <= n; j++)
-        row[j] = (int)j;
-    for (size_t i = 1; a[i - 1]; i++) {
-        int diagonal = row[0];
-        row[0] = (int)i;
-        for (size_t j = 1; j <= n; j++) {
-            int best = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            row[j] = best;
-        }
-    }
-    return row[n];
-}
-
 const char *config_key_nearest(const char *name)
 {
-    int count, best = 4;
+    int count, best = SPELLING_FAR;
     const struct config_key *keys = config_keys(&count);
     const char *found = NULL;
     for (int i = 0; i < count; i++) {
         const char *leaf = strrchr(keys[i].name, '.');
-        int d = edit_distance(name, keys[i].name);
+        int d = spelling_distance(name, keys[i].name);
         if (leaf && strcmp(leaf + 1, name) == 0)
             d = 1; /* the section was left out */
         if (d < best) {
@@ -59,6 +34,15 @@ const char *config_key_nearest(const char *name)
         }
     }
     return found;
+}
+
+/* The bounds of a key as text; an integer's with all of its digits. */
+#define BOUNDS "%.*g to %.*g"
+#define BOUNDS_OF(key) bound_digits(key), (key)->low, bound_digits(key), (key)->high
+
+static int bound_digits(const struct config_key *key)
+{
+    return key->type == CONFIG_INT ? 17 : 10;
 }
 
 static void *field_of(struct config *cfg, const struct config_key *key)
@@ -103,7 +87,7 @@ static int reject(const struct config_key *key, const char *wanted, const char *
 
 static int reject_bounds(const struct config_key *key, const char *value, struct error *err)
 {
-    return error_set(err, STATUS_BAD_INPUT, "%s: want %.10g to %.10g, got %s", key->name, key->low, key->high, value);
+    return error_set(err, STATUS_BAD_INPUT, "%s: want " BOUNDS ", got %s", key->name, BOUNDS_OF(key), value);
 }
 
 static int assign_word(const struct config_key *key, int *to, const char *value, struct error *err)
@@ -272,28 +256,6 @@ static void apply_preset(struct config *cfg)
     }
 }
 
-/* Collects one line a fault. */
-struct faults {
-    struct error *err;
-    int count;
-};
-
-static void fault(struct faults *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void fault(struct faults *f, const char *format, ...)
-{
-    char line[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    if (f->count++ == 0) {
-        error_set(f->err, STATUS_BAD_INPUT, "%s", line);
-    } else if (f->err) {
-        size_t used = strlen(f->err->text);
-        snprintf(f->err->text + used, sizeof f->err->text - used, "\n%s", line);
-    }
-}
-
 static void derive(struct config *cfg)
 {
     if (cfg->head_dim == 0)
@@ -304,59 +266,65 @@ static void derive(struct config *cfg)
         cfg->d_ff = cfg->mlp == MLP_SWIGLU ? (8 * cfg->d_model / 3 + 31) / 32 * 32 : 4 * cfg->d_model;
 }
 
-static bool check_percent(const char *text)
+double config_percent(const char *text)
 {
-    size_t n = strlen(text);
-    return n > 1 && text[n - 1] == '%' && text[strspn(text, "0123456789.")] == '%';
+    char *end = NULL;
+    double part = text[strspn(text, "0123456789.")] == '%' ? strtod(text, &end) : -1;
+    return end && end != text && strcmp(end, "%") == 0 ? part : -1;
 }
 
-static void check(const struct config *cfg, struct faults *f)
+/* Every fault is a line. */
+#define FAULT(...) error_add(f, STATUS_BAD_INPUT, __VA_ARGS__)
+
+static void check(const struct config *cfg, struct error *f)
 {
     if (cfg->d_model % cfg->heads)
-        fault(f, "model.heads: %lld heads do not divide model.d_model %lld", (long long)cfg->heads, (long long)cfg->d_model);
+        FAULT("model.heads: %lld heads do not divide model.d_model %lld", (long long)cfg->heads, (long long)cfg->d_model);
     else if (cfg->pos == POS_ROPE && cfg->d_model / cfg->heads % 2)
-        fault(f, "model.pos: rope wants an even head width, got %lld / %lld = %lld", (long long)cfg->d_model,
+        FAULT("model.pos: rope wants an even head width, got %lld / %lld = %lld", (long long)cfg->d_model,
               (long long)cfg->heads, (long long)(cfg->d_model / cfg->heads));
     int64_t warm = config_steps(cfg->gate_warmup, cfg->steps), end = config_steps(cfg->gate_end, cfg->steps);
     bool tapers = cfg->sites != SITES_NONE, anchors = cfg->aux_lambda > 0 && cfg->aux_target.word;
     if ((tapers || anchors) && warm < 1)
-        fault(f, "gate.warmup: calibration wants at least one step, got %lld of %lld", (long long)warm, (long long)cfg->steps);
+        FAULT("gate.warmup: calibration wants at least one step, got %lld of %lld", (long long)warm, (long long)cfg->steps);
     if (tapers && cfg->gate_shape != GATE_CONSTANT && end <= warm)
-        fault(f, "gate.end: want more than gate.warmup (step %lld), got step %lld", (long long)warm, (long long)end);
-    if (check_percent(cfg->valid)) {
-        double part = strtod(cfg->valid, NULL);
-        if (part <= 0 || part >= 100)
-            fault(f, "data.valid: want more than 0%% and less than 100%%, got %s", cfg->valid);
-    }
+        FAULT("gate.end: want more than gate.warmup (step %lld), got step %lld", (long long)warm, (long long)end);
+    double valid = config_percent(cfg->valid);
+    if (valid == 0 || valid >= 100)
+        FAULT("data.valid: want more than 0%% and less than 100%%, got %s", cfg->valid);
     if (cfg->device == DEVICE_CPU && cfg->precision == PRECISION_BF16)
-        fault(f, "precision: bf16 wants device cuda; the CPU computes in fp32");
+        FAULT("precision: bf16 wants device cuda; the CPU computes in fp32");
     int64_t tokens = cfg->batch * cfg->context;
     if (tokens > INT32_MAX / 4)
-        fault(f, "train.batch: %lld windows of %lld tokens are too many for one micro-batch; use train.accumulate",
+        FAULT("train.batch: %lld windows of %lld tokens are too many for one micro-batch; use train.accumulate",
               (long long)cfg->batch, (long long)cfg->context);
 }
 
 int config_finish(struct config *cfg, struct error *err)
 {
-    struct faults faults = {.err = err};
+    struct error faults = {0};
     apply_preset(cfg);
     derive(cfg);
     check(cfg, &faults);
-    if (faults.count)
-        return STATUS_BAD_INPUT;
+    if (faults.status)
+        return error_set(err, faults.status, "%s", faults.text);
     cfg->finished = true;
     return STATUS_OK;
 }
 
 /* --------------------------------------------------------------------------------------------- text out */
 
-/* The shortest decimal that reads back as the same double. */
+/* The shortest text that reads back as the same double: 40, not 4e+01. */
 static void print_real(char *to, size_t room, double x)
 {
+    char text[64];
+    size_t shortest = sizeof text;
     for (int digits = 1; digits <= 17; digits++) {
-        snprintf(to, room, "%.*g", digits, x);
-        if (strtod(to, NULL) == x)
-            return;
+        snprintf(text, sizeof text, "%.*g", digits, x);
+        if (strtod(text, NULL) == x && strlen(text) < shortest) {
+            shortest = strlen(text);
+            snprintf(to, room, "%s", text);
+        }
     }
 }
 
@@ -414,14 +382,15 @@ void config_print_help(FILE *out)
     int count;
     const struct config_key *keys = config_keys(&count);
     fprintf(out, "Keys of a run's configuration, in YAML as 'key: value', on the command line as --set key=value.\n"
-                 "A * marks the keys that do not change the result and so not the run's name.\n"
+                 "A * marks the keys that are not in a run's name: they do not change its result, or (model.size and\n"
+                 "model.head_dim) only by the keys that they set.\n"
                  "Lengths are steps (500) or a part of the run (5%%).\n\n");
     for (int i = 0; i < count; i++) {
         const struct config_key *key = &keys[i];
         fprintf(out, "%-20s%c %-14s default %s", key->name, key->identity ? ' ' : '*', type_text(key),
                 key->fallback[0] ? key->fallback : "(empty)");
         if (key->type == CONFIG_INT || key->type == CONFIG_REAL || key->type == CONFIG_TARGET)
-            fprintf(out, ", %.10g to %.10g", key->low, key->high);
+            fprintf(out, ", " BOUNDS, BOUNDS_OF(key));
         if (key->type == CONFIG_WORD)
             for (int w = 0; key->words[w]; w++)
                 fprintf(out, "%s%s", w ? "|" : ", one of ", key->words[w]);

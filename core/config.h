@@ -110,6 +110,9 @@ int config_set_pair(struct config *cfg, const char *pair, struct error *err);
 /* Apply the preset, derive what is auto, check keys against each other. All faults are reported at once, a line each. */
 int config_finish(struct config *cfg, struct error *err);
 
+/* The number of "12.5%", -1 when the text is not of that kind. */
+double config_percent(const char *text);
+
 /* Steps of a length in a run of `steps` steps (rounded to nearest). */
 int64_t config_steps(struct config_length length, int64_t steps);
 

@@ -36,6 +36,22 @@ int error_errno(struct error *err, int status, int errno_value, const char *form
     return status;
 }
 
+int error_add(struct error *err, int status, const char *format, ...)
+{
+    if (!err)
+        return status;
+    size_t used = strlen(err->text);
+    if (err->status == STATUS_OK)
+        err->status = status;
+    if (used > 0 && used + 1 < sizeof err->text)
+        err->text[used++] = '\n';
+    va_list args;
+    va_start(args, format);
+    format_text(err->text + used, sizeof err->text - used, format, args);
+    va_end(args);
+    return err->status;
+}
+
 int error_wrap(struct error *err, const char *format, ...)
 {
     if (!err)

@@ -26,6 +26,9 @@ int error_set(struct error *err, int status, const char *format, ...) __attribut
 int error_errno(struct error *err, int status, int errno_value, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* Add a fault to those already there, on a line of its own. Returns the status first set. */
+int error_add(struct error *err, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
 /* Put "context: " before the text. Returns the status already there (STATUS_FAILED when none is). */
 int error_wrap(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

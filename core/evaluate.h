@@ -2,6 +2,8 @@
 #ifndef TAPER_CORE_EVALUATE_H
 #define TAPER_CORE_EVALUATE_H
 
+#include <signal.h>
+
 #include "core/data/tokens.h"
 #include "core/model.h"
 
@@ -11,8 +13,9 @@ struct evaluation {
 };
 
 /* Evaluate at gate `gate`, `batch` windows of cfg.context tokens at a time, the first `most` targets (0: all). The last
- * window is padded, and its padding not counted. The aux loss is never included. tokens->count must be above 1. */
-int evaluate(struct model *m, const struct tokens *tokens, double gate, int batch, int64_t most, struct evaluation *out,
-             struct error *err);
+ * window is padded, and its padding not counted. The aux loss is never included. tokens->count must be above 1.
+ * STATUS_STOPPED, without a loss, once *stop is not zero (looked at between batches; NULL: never). */
+int evaluate(struct model *m, const struct tokens *tokens, double gate, int batch, int64_t most,
+             const volatile sig_atomic_t *stop, struct evaluation *out, struct error *err);
 
 #endif

@@ -1,5 +1,6 @@
 #include "core/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -11,6 +12,9 @@
 
 #include "core/memory.h"
 
+/* Between a path and the six letters of the file beside it that is to replace it. */
+#define WRITING ".writing-"
+
 static void release(struct file_writer *w)
 {
     free(w->path);
@@ -18,27 +22,38 @@ static void release(struct file_writer *w)
     *w = (struct file_writer){0};
 }
 
-int file_create(struct file_writer *w, const char *path, struct error *err)
+/* What is there and is no file (a terminal, /dev/null, a pipe) is written to: a rename would put a file in its place. */
+static int open_output(struct file_writer *w)
 {
-    *w = (struct file_writer){.path = memory_string(path), .temporary = memory_format("%s.XXXXXX", path)};
-    int fd = mkostemp(w->temporary, O_CLOEXEC);
-    if (fd < 0) {
-        int status = error_errno(err, STATUS_FAILED, errno, "%s: cannot create", path);
-        release(w);
-        return status;
+    struct stat st;
+    if (stat(w->path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        errno = EISDIR;
+        return S_ISDIR(st.st_mode) ? -1 : open(w->path, O_WRONLY | O_CLOEXEC);
     }
+    w->temporary = memory_format("%s" WRITING "XXXXXX", w->path);
+    int fd = mkostemp(w->temporary, O_CLOEXEC);
     mode_t mask = umask(0);
     umask(mask);
-    fchmod(fd, 0666 & ~mask); /* mkostemp makes it 0600 */
-    w->stream = fdopen(fd, "w");
-    if (!w->stream) {
-        int status = error_errno(err, STATUS_FAILED, errno, "%s: cannot create", path);
+    if (fd >= 0)
+        fchmod(fd, 0666 & ~mask); /* mkostemp makes it 0600 */
+    return fd;
+}
+
+int file_create(struct file_writer *w, const char *path, struct error *err)
+{
+    *w = (struct file_writer){.path = memory_string(path)};
+    int fd = open_output(w);
+    w->stream = fd < 0 ? NULL : fdopen(fd, "w");
+    if (w->stream)
+        return STATUS_OK;
+    int status = error_errno(err, errno == EISDIR ? STATUS_BAD_INPUT : STATUS_FAILED, errno, "%s: cannot create", path);
+    if (fd >= 0) {
         close(fd);
-        unlink(w->temporary);
-        release(w);
-        return status;
+        if (w->temporary)
+            unlink(w->temporary);
     }
-    return STATUS_OK;
+    release(w);
+    return status;
 }
 
 /* The rename is on the disk only once its directory is. */
@@ -58,15 +73,15 @@ int file_commit(struct file_writer *w, struct error *err)
 {
     int status = STATUS_OK, failed = ferror(w->stream);
     errno = failed ? EIO : 0;
-    if (failed || fflush(w->stream) != 0 || fsync(fileno(w->stream)) != 0)
+    if (failed || fflush(w->stream) != 0 || (w->temporary && fsync(fileno(w->stream)) != 0))
         status = error_errno(err, STATUS_FAILED, errno, "%s: cannot write", w->path);
     if (fclose(w->stream) != 0 && !status)
         status = error_errno(err, STATUS_FAILED, errno, "%s: cannot write", w->path);
-    if (!status && rename(w->temporary, w->path) != 0)
+    if (!status && w->temporary && rename(w->temporary, w->path) != 0)
         status = error_errno(err, STATUS_FAILED, errno, "%s: cannot replace", w->path);
-    if (status)
+    if (w->temporary && status)
         unlink(w->temporary);
-    else
+    else if (w->temporary)
         sync_directory(w->path); /* some file systems refuse; the file itself is safe */
     release(w);
     return status;
@@ -77,7 +92,8 @@ void file_abandon(struct file_writer *w)
     if (!w->stream)
         return;
     fclose(w->stream);
-    unlink(w->temporary);
+    if (w->temporary)
+        unlink(w->temporary);
     release(w);
 }
 
@@ -89,6 +105,19 @@ int file_write_all(const char *path, const void *bytes, size_t size, struct erro
         return status;
     fwrite(bytes, 1, size, w.stream);
     return file_commit(&w, err);
+}
+
+void file_remove_leftovers(const char *directory, const char *name)
+{
+    DIR *dir = opendir(directory);
+    char *prefix = memory_format("%s" WRITING, name);
+    size_t length = strlen(prefix);
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        if (strncmp(entry->d_name, prefix, length) == 0 && strlen(entry->d_name) == length + 6)
+            unlinkat(dirfd(dir), entry->d_name, 0);
+    if (dir)
+        closedir(dir);
+    free(prefix);
 }
 
 int file_map_open(struct file_map *m, const char *path, struct error *err)

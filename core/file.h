@@ -8,10 +8,11 @@
 #include "core/error.h"
 
 /* A file being replaced: written beside its path, then fsynced and renamed over it. Until file_commit returns
- * STATUS_OK the old file is as it was; on any failure, or on file_abandon, the temporary one is removed. */
+ * STATUS_OK the old file is as it was; on any failure, or on file_abandon, the temporary one is removed. A path that
+ * is no file (/dev/null, a pipe) is written to as it stands; a directory is STATUS_BAD_INPUT. */
 struct file_writer {
     FILE *stream; /* write here with stdio; errors are found at commit */
-    char *path, *temporary;
+    char *path, *temporary; /* temporary: NULL when the path is written to directly */
 };
 
 int file_create(struct file_writer *w, const char *path, struct error *err);
@@ -20,6 +21,9 @@ void file_abandon(struct file_writer *w);                  /* releases w; fine a
 
 /* Write a whole small file that way. */
 int file_write_all(const char *path, const void *bytes, size_t size, struct error *err);
+
+/* Remove what killed writers of directory/name left beside it. Only for who knows that nobody is writing it now. */
+void file_remove_leftovers(const char *directory, const char *name);
 
 /* A read-only map. An empty file has size 0 and data "" (not NULL). */
 struct file_map {

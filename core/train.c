@@ -143,6 +143,14 @@ static int open_journal(struct run *r, struct error *err)
     return status;
 }
 
+/* A killed attempt may have left a half-written checkpoint or other file beside the good one. */
+static void remove_leftovers(const char *dir)
+{
+    static const char *const names[] = {"checkpoint.safetensors", "folded.safetensors", "samples.txt", "config.json"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        file_remove_leftovers(dir, names[i]);
+}
+
 static int run_open(struct run *r, struct error *err)
 {
     const int threads = r->cfg->threads ? (int)r->cfg->threads : parallel_processors();
@@ -161,6 +169,8 @@ static int run_open(struct run *r, struct error *err)
         status = save_tokenizer(r, err);
     if (!status)
         status = claim_directory(r->cfg, config_path, err);
+    if (!status)
+        remove_leftovers(r->options->dir);
     if (!status)
         status = open_journal(r, err);
     free(config_path);
@@ -215,7 +225,7 @@ static int evaluate_now(struct run *r, int64_t most, struct error *err)
     struct evaluation e;
     run_show(r, "eval");
     double gate = schedule_gate(r->cfg, r->trainer.step);
-    int status = evaluate(&r->model, &r->data.valid, gate, (int)r->cfg->batch, most, &e, err);
+    int status = evaluate(&r->model, &r->data.valid, gate, (int)r->cfg->batch, most, r->options->stop, &e, err);
     if (status)
         return status;
     r->result->val_loss = e.loss;
@@ -253,25 +263,39 @@ static void print_profile(const struct run *r, int64_t steps)
     }
 }
 
+/* Stopped with everything saved: what is said of it. */
+static int stopped(const struct run *r, struct error *err)
+{
+    return error_set(err, STATUS_STOPPED, "stopped after step %lld of %lld; the checkpoint is saved",
+                     (long long)r->trainer.step, (long long)r->cfg->steps);
+}
+
+/* An evaluation that is due after step k may have been cut short by a stop, or by a kill after the checkpoint of that
+ * step: a resumed run makes it up. Made twice, it is logged twice with the same numbers. */
 static int train_steps(struct run *r, struct error *err)
 {
     const struct config *cfg = r->cfg;
     const int64_t first = r->trainer.step;
     const int64_t eval_every = config_steps(cfg->eval_every, cfg->steps);
     const int64_t checkpoint_every = config_steps(cfg->checkpoint_every, cfg->steps);
+    int status = STATUS_OK;
+    if (first > 0 && first < cfg->steps && due(first, eval_every))
+        status = evaluate_now(r, cfg->eval_tokens, err);
+    if (status) /* nothing has changed since the checkpoint */
+        return status == STATUS_STOPPED ? stopped(r, err) : status;
     while (r->trainer.step < cfg->steps) {
-        int status = one_step(r, err);
+        status = one_step(r, err);
         int64_t k = r->trainer.step;
-        bool stop = r->options->stop && *r->options->stop, last = k == cfg->steps;
+        bool last = k == cfg->steps;
         if (!status && !last && due(k, eval_every))
             status = evaluate_now(r, cfg->eval_tokens, err);
-        if (!status && (last || stop || due(k, checkpoint_every)))
+        bool stop = status == STATUS_STOPPED || (r->options->stop && *r->options->stop);
+        if ((!status || status == STATUS_STOPPED) && (last || stop || due(k, checkpoint_every)))
             status = save(r, err);
         if (status)
             return status;
-        if (stop && !last)
-            return error_set(err, STATUS_STOPPED, "stopped after step %lld of %lld; the checkpoint is saved", (long long)k,
-                             (long long)cfg->steps);
+        if (stop)
+            return stopped(r, err);
     }
     print_profile(r, r->trainer.step - first);
     return STATUS_OK;
@@ -331,8 +355,8 @@ int train_run(const struct config *cfg, const struct train_options *options, str
     if (!status)
         status = train_steps(&r, err);
     /* The final evaluation and sample follow the last checkpoint: a run killed in between only repeats them. */
-    if (!status)
-        status = evaluate_now(&r, 0, err);
+    if (!status && (status = evaluate_now(&r, 0, err)) == STATUS_STOPPED)
+        status = stopped(&r, err);
     if (!status)
         status = write_sample(&r, err);
     status = conclude(&r, status, err);

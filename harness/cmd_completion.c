@@ -1,10 +1,14 @@
 /* Completion scripts, made from the command table: verbs, and the options that their help lists. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "harness/commands.h"
+#include "harness/plot_figure.h"
+#include "harness/table_result.h"
 
-typedef void each_option(const char *option, size_t length, const char *text, size_t text_length);
+/* `valued`: the option takes a value, which the help names. */
+typedef void each_option(const char *option, size_t length, bool valued, const char *text, size_t text_length);
 
 /* Options stand at the beginning of a help line: "  -f, --follow ARG   what it does". */
 static void for_each_option(const struct command *command, each_option *each)
@@ -17,21 +21,50 @@ static void for_each_option(const struct command *command, each_option *each)
         while (*at == '-') {
             size_t word = strcspn(at, " ,\n");
             const char *text = line + length;
-            for (const char *gap = at; gap + 1 < line + length; gap++)
+            bool valued = false;
+            for (const char *gap = at; gap + 1 < line + length; gap++) {
+                valued = valued || (gap[0] == ' ' && gap[1] >= 'A' && gap[1] <= 'Z') || gap[1] == ':';
                 if (gap[0] == ' ' && gap[1] == ' ') {
                     text = gap + strspn(gap, " ");
                     break;
                 }
-            each(at, word, text, (size_t)(line + length - text));
+            }
+            each(at, word, valued, text, (size_t)(line + length - text));
             at += word;
             at += *at == ',' ? 1 + strspn(at + 1, " ") : 0;
         }
     }
 }
 
-static void bash_option(const char *option, size_t length, const char *text, size_t text_length)
+/* The words that a verb's first operand is one of; NULL ends them. */
+static const char *word_at(const char *verb, int i)
 {
-    (void)text, (void)text_length;
+    static const struct {
+        const char *verb, *words[6];
+    } fixed[] = {{"data", {"corpus", "tokenizer", "encode", "decode", "fetch"}},
+                 {"debug", {"step", "train"}},
+                 {"completion", {"bash", "zsh"}}};
+    if (strcmp(verb, "help") == 0)
+        return command_at(i) ? command_at(i)->name : i > 0 && command_at(i - 1) ? "config" : NULL;
+    if (strcmp(verb, "table") == 0)
+        return table_result_id(i) ? table_result_id(i) : i > 0 && table_result_id(i - 1) ? "all" : NULL;
+    if (strcmp(verb, "plot") == 0)
+        return plot_figure_id(i) ? plot_figure_id(i) : i > 0 && plot_figure_id(i - 1) ? "all" : NULL;
+    for (size_t k = 0; k < sizeof fixed / sizeof fixed[0]; k++)
+        if (strcmp(verb, fixed[k].verb) == 0 && i < 6)
+            return fixed[k].words[i];
+    return NULL;
+}
+
+static void print_words(const char *verb, const char *between)
+{
+    for (int i = 0; word_at(verb, i); i++)
+        printf("%s%s", i ? between : "", word_at(verb, i));
+}
+
+static void bash_option(const char *option, size_t length, bool valued, const char *text, size_t text_length)
+{
+    (void)valued, (void)text, (void)text_length;
     printf(" %.*s", (int)length, option);
 }
 
@@ -64,13 +97,14 @@ static void print_bash(void)
            "    show|log)\n"
            "        COMPREPLY=($(compgen -W \"$(taper query \"${home[@]}\" --csv 'SELECT id FROM run' 2>/dev/null | "
            "tail -n +2)\""
-           " -- \"$word\")) ;;\n"
-           "    help) COMPREPLY=($(compgen -W '");
+           " -- \"$word\")) ;;\n");
     for (int i = 0; command_at(i); i++)
-        printf("%s ", command_at(i)->name);
-    printf("config' -- \"$word\")) ;;\n"
-           "    completion) COMPREPLY=($(compgen -W 'bash zsh' -- \"$word\")) ;;\n"
-           "    esac\n}\n"
+        if (word_at(command_at(i)->name, 0)) {
+            printf("    %s) [ \"$COMP_CWORD\" -ne 2 ] || COMPREPLY=($(compgen -W '", command_at(i)->name);
+            print_words(command_at(i)->name, " ");
+            printf("' -- \"$word\")) ;;\n");
+        }
+    printf("    esac\n}\n"
            "complete -o bashdefault -o default -F _taper taper\n");
 }
 
@@ -87,11 +121,11 @@ static void zsh_text(const char *text, size_t length)
     }
 }
 
-static void zsh_option(const char *option, size_t length, const char *text, size_t text_length)
+static void zsh_option(const char *option, size_t length, bool valued, const char *text, size_t text_length)
 {
     printf(" '%.*s[", (int)length, option);
     zsh_text(text, text_length);
-    printf("]'");
+    printf(valued ? "]:value:_files'" : "]'");
 }
 
 static void print_zsh(void)
@@ -104,10 +138,15 @@ static void print_zsh(void)
         zsh_text(command_at(i)->brief, strlen(command_at(i)->brief));
         printf("'\n");
     }
-    printf("        )\n        _describe verb verbs\n        return\n    fi\n    case $words[2] in\n");
+    printf("        )\n        _describe verb verbs\n        return\n    fi\n    shift words\n    (( CURRENT-- ))\n    case $words[1] in\n");
     for (int i = 0; command_at(i); i++) {
         printf("    %s) _arguments '--help[say more]'", command_at(i)->name);
         for_each_option(command_at(i), zsh_option);
+        if (word_at(command_at(i)->name, 0)) {
+            printf(" '1:operand:(");
+            print_words(command_at(i)->name, " ");
+            printf(")'");
+        }
         printf(" '*:operand:_files' ;;\n");
     }
     printf("    esac\n}\n_taper \"$@\"\n");

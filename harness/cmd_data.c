@@ -64,7 +64,7 @@ const struct command cmd_data = {
     "data",
     "corpus|tokenizer|encode|decode|fetch ...",
     "make corpora, tokenizers and token files, fetch public text",
-    "  taper data corpus --size 10M --seed 1 OUT    write the built-in corpus (short stories) of that size;\n"
+    "  taper data corpus --size 10M [--seed 1] OUT  write the built-in corpus (short stories) of that size;\n"
     "                                               OUT may be - for standard output; a smaller size gives a beginning\n"
     "  taper data tokenizer --vocab N TEXT OUTDIR   train a byte-level BPE vocabulary of N tokens: the 256 bytes,\n"
     "                                               <|endoftext|> and merges; writes vocab.json and merges.txt\n"

@@ -51,7 +51,7 @@ static int write_corpus(const char *out, uint64_t seed, uint64_t size, int threa
 
 int data_corpus(int argc, char **argv, struct error *err)
 {
-    const char *size_text = NULL, *seed_text = NULL, *threads_text = NULL;
+    const char *size_text = NULL, *seed_text = "1", *threads_text = NULL;
     const struct option_spec specs[] = {{.name = "size", .value = &size_text},
                                         {.name = "seed", .value = &seed_text},
                                         {.name = "threads", .value = &threads_text},
@@ -62,8 +62,8 @@ int data_corpus(int argc, char **argv, struct error *err)
     int status = options_parse(&cmd_data, specs, argc, argv, &operands, err);
     if (status)
         return status;
-    if (operands != 1 || !size_text || !seed_text)
-        return command_usage(&cmd_data, err, "corpus wants --size SIZE --seed SEED OUT");
+    if (operands != 1 || !size_text)
+        return command_usage(&cmd_data, err, "corpus wants --size SIZE [--seed SEED] OUT");
     status = options_size("--size", size_text, &size, err);
     if (!status && size == 0)
         status = error_set(err, STATUS_BAD_INPUT, "--size: want at least one byte");

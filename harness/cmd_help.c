@@ -23,7 +23,7 @@ static int help_exec(int argc, char **argv, struct error *err)
     const struct command *command = command_find(argv[1]);
     if (!command)
         return command_usage(&cmd_help, err, "no command '%s'", argv[1]);
-    printf("usage: taper %s %s\n\n%s\n", command->name, command->args, command->brief);
+    printf("usage: taper %s%s%s\n\n%s\n", command->name, command->args[0] ? " " : "", command->args, command->brief);
     if (command->help[0])
         printf("\n%s", command->help);
     return STATUS_OK;

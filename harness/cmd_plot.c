@@ -111,7 +111,7 @@ const struct command cmd_plot = {
     "  fig-ablation       loss at the end against gate.end, gate.shape, aux.lambda\n"
     "  all                every figure that has data, into the directory --out\n\n"
     "  --sweep NAME       of this sweep (default: the one submitted last that has data for it)\n"
-    "  -f, --format       svg (default), png, pdf, or gp: the gnuplot script with its data\n"
+    "  -f, --format F     svg (default), png, pdf, or gp: the gnuplot script with its data\n"
     "  -o, --out FILE     where to (default: ID.FORMAT here; - is standard output)\n"
     "  --home DIR         which home (default: TAPER_HOME, else results/home)\n\n"
     "Lines are means over the seeds, bands reach from the smallest to the largest. Wants gnuplot.\n",

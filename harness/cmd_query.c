@@ -140,6 +140,7 @@ const struct command cmd_query = {
     "  -f, --file FILE the SQL from a file, - for standard input\n"
     "  --home DIR      which home (TAPER_HOME, else results/home)\n\n"
     "Tables: sweep run sweep_run attempt step site_step eval bench event. Views: run_in_sweep step_numeric step_last\n"
-    "eval_numeric site_step_numeric bench_numeric sweep_status run_progress run_against_baseline.\n"
+    "eval_numeric site_step_numeric bench_numeric sweep_status run_progress run_essence\n"
+    "run_against_baseline.\n"
     "A measured number that is not finite is NaN, Infinity or -Infinity; the numeric views have NULL there.\n",
     query_exec};

@@ -121,7 +121,7 @@ const struct command cmd_table = {
     "  table-theory       propositions 1 and 2 and the fold, checked on what was logged\n"
     "  all                every table, a file each in the directory --out\n\n"
     "  --sweep NAME       of this sweep (default: the one submitted last that has rows for it; table-runs: all)\n"
-    "  -f, --format       md (default), csv, tex (wants booktabs), json, html\n"
+    "  -f, --format F     md (default), csv, tex (wants booktabs), json, html\n"
     "  -o, --out FILE     write there instead of to standard output\n"
     "  --home DIR         which home (default: TAPER_HOME, else results/home)\n\n"
     "Means are over the seeds, ± the sample standard deviation; [low, high] is a 95% t-interval. Runs that failed, "

@@ -1,3 +1,4 @@
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -32,11 +33,6 @@ static void catch_signals(void)
     sigaction(SIGINT, &action, NULL);
 }
 
-static int set_pair(void *arg, const char *value, struct error *err)
-{
-    return config_set_pair(arg, value, err) ? error_wrap(err, "--set") : STATUS_OK;
-}
-
 /* --set wins over the file wherever it stands, so it is collected first and applied after. */
 static int collect(void *arg, const char *value, struct error *err)
 {
@@ -52,8 +48,14 @@ static int load(struct config *cfg, const char *spec, const char *const *pairs, 
     config_init(cfg);
     if (spec)
         status = config_load_yaml(cfg, spec, stderr, err);
-    for (size_t i = 0; !status && i < count; i++)
-        status = set_pair(cfg, pairs[i], err);
+    struct error faults = {0};
+    for (size_t i = 0; !status && i < count; i++) {
+        struct error one = {0};
+        if (config_set_pair(cfg, pairs[i], &one)) /* all of them at once, a line each, as those of a file */
+            error_add(&faults, STATUS_BAD_INPUT, "--set: %s", one.text);
+    }
+    if (faults.status)
+        return error_set(err, faults.status, "%s", faults.text);
     return status ? status : config_finish(cfg, err);
 }
 
@@ -73,6 +75,25 @@ static int lock_directory(const char *dir, struct error *err)
     return status;
 }
 
+/* A directory in which nothing was written but the lock is not left behind. */
+static void leave_directory(const char *dir)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(dir, &entries, NULL, NULL), others = 0;
+    for (int i = 0; i < count; i++) {
+        const char *name = entries[i]->d_name;
+        others += strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && strcmp(name, "lock") != 0;
+        free(entries[i]);
+    }
+    free(entries);
+    if (count < 0 || others > 0)
+        return;
+    char *lock = file_join(dir, "lock");
+    unlink(lock);
+    rmdir(dir);
+    free(lock);
+}
+
 static int run(const struct config *cfg, const struct train_options *given, struct error *err)
 {
     struct progress_line line;
@@ -88,6 +109,8 @@ static int run(const struct config *cfg, const struct train_options *given, stru
     catch_signals();
     status = train_run(cfg, &options, &result, err);
     progress_end(&line);
+    if (status)
+        leave_directory(options.dir);
     if (status == STATUS_STOPPED)
         fprintf(stderr, "taper: the same command with --resume goes on from there\n");
     if (!status)
@@ -122,10 +145,10 @@ static int train_exec(int argc, char **argv, struct error *err)
 const struct command cmd_train = {
     "train", "[SPEC] [--set KEY=VALUE]... --out DIR [--resume] [--profile]",
     "train one model, without a database",
-    "  SPEC             a YAML file of dotted keys ('taper help config' lists them)\n"
-    "  --set KEY=VALUE  one key; wins over SPEC\n"
-    "  --out DIR        where the run goes: config.json, journal.jsonl, checkpoint.safetensors, samples.txt\n"
-    "  --resume         go on from DIR's checkpoint, with the same keys\n"
-    "  --profile        print the time of each part of the step at the end\n\n"
+    "  SPEC                 a YAML file of dotted keys ('taper help config' lists them)\n"
+    "  -s, --set KEY=VALUE  one key; wins over SPEC\n"
+    "  -o, --out DIR        where the run goes: config.json, journal.jsonl, checkpoint.safetensors, samples.txt\n"
+    "  --resume             go on from DIR's checkpoint, with the same keys\n"
+    "  --profile            print the time of each part of the step at the end\n\n"
     "SIGTERM and Ctrl-C finish the step, save a checkpoint and stop (exit status 3); --resume goes on bit for bit.\n",
     train_exec};

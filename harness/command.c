@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/spelling.h"
 #include "harness/commands.h"
 
 /* In the order of `taper help`. */
@@ -47,6 +48,20 @@ const struct command *command_find(const char *name)
     return NULL;
 }
 
+const struct command *command_nearest(const char *name)
+{
+    const struct command *near = NULL;
+    int best = SPELLING_FAR - 1; /* verbs are short */
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        int distance = spelling_distance(name, table[i]->name);
+        if (distance < best && distance < (int)strlen(table[i]->name)) {
+            best = distance;
+            near = table[i];
+        }
+    }
+    return near;
+}
+
 const struct command *command_at(int i)
 {
     return i >= 0 && (size_t)i < sizeof table / sizeof table[0] ? table[i] : NULL;
@@ -59,6 +74,6 @@ int command_usage(const struct command *command, struct error *err, const char *
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return error_set(err, STATUS_BAD_INPUT, "%s: %s\nusage: taper %s %s\n'taper help %s' says more", command->name, text,
-                     command->name, command->args, command->name);
+    return error_set(err, STATUS_BAD_INPUT, "%s: %s\nusage: taper %s%s%s\n'taper help %s' says more", command->name, text,
+                     command->name, command->args[0] ? " " : "", command->args, command->name);
 }

@@ -16,6 +16,9 @@ struct command {
 /* The row of a verb, NULL when there is none. */
 const struct command *command_find(const char *name);
 
+/* The verb that a misspelt one may mean, NULL when none is near. */
+const struct command *command_nearest(const char *name);
+
 /* The i-th row in the order of `taper help`, NULL past the last. */
 const struct command *command_at(int i);
 

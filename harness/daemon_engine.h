@@ -26,8 +26,8 @@ int engine_option_specs(struct engine_options *o, struct option_spec *specs);
     "                        every four processors)\n"                                                                 \
     "  --slots gpu:N         run N at a time on each GPU (default 1; 0 leaves GPUs alone)\n"                           \
     "  --gpu-busy SIZE       leave a GPU alone on which others use more memory than this (default 512Mi)\n"            \
-    "  --grace SECONDS       from asking a worker to end to killing it (default 30)\n"                                 \
-    "  --retry-delay SECONDS before the first retry; twice as long each time (default 5)\n"                            \
+    "  --grace SECS          from asking a worker to end to killing it (default 30)\n"                                 \
+    "  --retry-delay SECS    before the first retry; twice as long each time (default 5)\n"                            \
     "  --min-free SIZE       start nothing when the home's disk has less left (default 64Mi)\n"                        \
     "  --payload PROGRAM     run this program in each run's directory instead of the training\n"
 

@@ -1,4 +1,5 @@
 /* taper: the entry point. Finds the verb's row, runs it, prints its error once, turns the status into an exit code. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,12 +32,17 @@ int main(int argc, char **argv)
     }
     const struct command *command = resolve(argv[1]);
     if (!command) {
-        fprintf(stderr, "taper: unknown command '%s'\n'taper help' lists the commands\n", argv[1]);
+        const struct command *near = command_nearest(argv[1]);
+        fprintf(stderr, "taper: unknown command '%s'", argv[1]);
+        if (near)
+            fprintf(stderr, " (did you mean %s?)", near->name);
+        fprintf(stderr, "\n'taper help' lists the commands\n");
         return 2;
     }
     struct error err = {0};
     int status;
-    if (command != &cmd_help && wants_help(argc - 1, argv + 1)) {
+    bool bare = command == &cmd_help && strcmp(argv[1], "help") != 0; /* taper --help */
+    if (!bare && wants_help(argc - 1, argv + 1)) {
         char *args[] = {"help", (char *)command->name, NULL};
         status = cmd_help.exec(2, args, &err);
     } else {

@@ -101,7 +101,7 @@ int options_size(const char *what, const char *text, unsigned long long *out, st
     static const struct {
         const char *suffix;
         unsigned long long factor;
-    } units[] = {{"", 1}, {"k", 1000}, {"M", 1000000}, {"G", 1000000000}, {"Ki", 1ull << 10}, {"Mi", 1ull << 20}, {"Gi", 1ull << 30}};
+    } units[] = {{"", 1}, {"k", 1000}, {"K", 1000}, {"M", 1000000}, {"G", 1000000000}, {"Ki", 1ull << 10}, {"Mi", 1ull << 20}, {"Gi", 1ull << 30}};
     char *end = NULL;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);

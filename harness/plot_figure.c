@@ -22,11 +22,11 @@ struct figure {
 static const char logged[] = "no sweep of this home has logged steps ('taper run experiments/demo.yaml' makes some)";
 
 static const struct figure figures[] = {
-    {"fig-logit-chasing", "Logit chasing", 480, 300, 340, 0, 64, true, logged},
-    {"fig-scale", "Scale of the residual stream", 480, 300, 340, 0, 64, true, logged},
-    {"fig-radial", "Gradient at h", 480, 300, 480, 0, 64, true, logged},
-    {"fig-loss", "Loss", 480, 300, 480, 0, 64, true, logged},
-    {"fig-gate", "Agreement of the two branches, site by site", 560, 0, 340, 170, 2, false,
+    {"fig-logit-chasing", "Logit chasing", 480, 330, 352, 0, 64, true, logged},
+    {"fig-scale", "Scale of the residual stream", 480, 330, 352, 0, 64, true, logged},
+    {"fig-radial", "Gradient at h", 480, 330, 492, 0, 64, true, logged},
+    {"fig-loss", "Loss", 480, 330, 492, 0, 64, true, logged},
+    {"fig-gate", "Agreement of the two branches, site by site", 560, 0, 352, 170, 2, false,
      "no sweep of this home has logged steps of a tapered variant"},
     {"fig-decode", "Decoding, tokens a second", 480, 0, 280, 170, 1, false,
      "no run was timed decoding ('after: {fold: true, bench: {decode: ...}}' in a sweep does that)"},
@@ -244,6 +244,7 @@ int plot_figure_make(struct plot_image *out, struct store *s, const char *id, co
         status = make_caption(&out->caption, s, out->sweep, &d, err);
     if (!status) {
         out->title = memory_string(f->title);
+        out->width = canvas_of(f, &d).width;
         status = draw(out, f, &d, format, inline_svg, err);
     }
     plot_data_fini(&d);

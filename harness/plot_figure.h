@@ -17,6 +17,7 @@ const char *plot_format_name(enum plot_format format); /* "svg", "png", "pdf", "
 struct plot_image {
     char *bytes; /* NUL-terminated */
     size_t size;
+    int width; /* of the canvas, in pixels of 1/96 inch */
     char *title, *caption, *sweep;
 };
 

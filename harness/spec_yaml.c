@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "core/memory.h"
+#include "core/spelling.h"
 #include "harness/spec.h"
 
 enum { FAULTS_KEPT = 1000 };
@@ -386,34 +387,14 @@ bool yaml_set(struct yaml_reader *r, struct config *cfg, const struct config_key
     return false;
 }
 
-/* How unlike two words are: letters of the longer one that are not in the longest run of letters, in order, they
- * share. Enough for a misspelt word among ten. */
-static int unlikeness(const char *a, const char *b)
-{
-    enum { LONGEST = 32 };
-    int common[LONGEST + 1] = {0};
-    size_t n = strlen(a), m = strlen(b);
-    if (n > LONGEST || m > LONGEST)
-        return LONGEST;
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0, diagonal = 0, above; j < m; j++, diagonal = above) {
-            above = (size_t)common[j + 1];
-            if (a[i] == b[j])
-                common[j + 1] = (int)diagonal + 1;
-            else if (common[j] > common[j + 1])
-                common[j + 1] = common[j];
-        }
-    return (int)(n > m ? n : m) - common[m];
-}
-
 void yaml_unknown_key(struct yaml_reader *r, const struct yaml_entry *entry, const char *section,
                       const char *const *words)
 {
     const char *near = NULL;
-    int best = 4;
+    int best = SPELLING_FAR;
     for (int i = 0; words[i]; i++)
-        if (unlikeness(entry->key, words[i]) < best) {
-            best = unlikeness(entry->key, words[i]);
+        if (spelling_distance(entry->key, words[i]) < best) {
+            best = spelling_distance(entry->key, words[i]);
             near = words[i];
         }
     if (config_key_find(entry->key))

@@ -1,7 +1,7 @@
 # c * mean(s) of every site, a panel a variant: 1 means that the two branches of the taper agree there.
 # Depth runs from dark to light; attention norms solid, MLP norms dashed, the final norm thick and orange.
 eval(frame)
-left = 58; right = 46; top = 62; bottom = 54 + 11 * caption_lines; between_x = 24; between_y = 30
+left = 58; right = 46; top = 68; bottom = 54 + 11 * caption_lines; between_x = 24; between_y = 30
 across = columns > 1 ? 2 : 1
 down = (columns + across - 1) / across
 cell_w = (width - left - right - between_x * (across - 1)) / across
@@ -21,15 +21,23 @@ blue(d) = sprintf("#%02x%02x%02x", int(10 + 90 * d), int(40 + 140 * d), int(90 +
 shade(s) = is_block(s) ? blue(depth(s)) : "#d55e00"
 short(s) = is_block(s) ? sprintf("%s %d", is_mlp(s) ? "mlp" : "attn", block(s)) : "final"
 
-# One scale for all panels; the key from the panel with the most sites.
+# One scale for all panels; in decades where a run has left 1 far behind.
 top_of_all = 1
-key_from = 1
+low_of_all = 1
 do for [c=1:columns] {
-    if (words(drawn(c, 1)) >= words(drawn(key_from, 1))) { key_from = c }
     if (highest[cell(c, 1)] > top_of_all) { top_of_all = highest[cell(c, 1)] }
+    if (lowest[cell(c, 1)] < low_of_all) { low_of_all = lowest[cell(c, 1)] }
 }
+decades = low_of_all > 0 && top_of_all > 100
+# The key names every site of up to nine blocks, else the first, middle and last block's.
+in_key(s) = s != gate_series && (blocks < 10 || !is_block(s) || block(s) == 0 || block(s) == blocks / 2 || block(s) == blocks - 1)
 
 set multiplot
+eval(before_key)
+set key maxrows 3 samplen 1.8 spacing 1.0 width 0 font ",8"
+plot NaN notitle, for [s=1:series] keyentry with lines lc rgb shade(s) dt is_mlp(s) + 1 lw (is_block(s) ? 1.2 : 2.2) \
+         title (in_key(s) ? short(s) : "")
+eval(after_key)
 do for [c=1:columns] {
     i = (c - 1) % across
     j = (c - 1) / across
@@ -37,9 +45,12 @@ do for [c=1:columns] {
     set rmargin at screen pixel_x(left + i * (cell_w + between_x) + cell_w)
     set tmargin at screen pixel_y(top + 14 + j * (cell_h + between_y))
     set bmargin at screen pixel_y(top + j * (cell_h + between_y) + cell_h)
-    set yrange [0:1.05 * top_of_all]
+    if (decades) {
+        set logscale y
+        set yrange [0.8 * low_of_all:1.25 * top_of_all]
+    } else { set yrange [0:1.05 * top_of_all] }
     unset label 4
-    if (i == 0) { set label 4 "c · mean s" @y_label; set format y "%g" } else { set format y "" }
+    if (i == 0) { set label 4 "c · mean s" @y_label; set format y (decades ? "1e%T" : "%g") } else { set format y "" }
     if (j == down - 1 || c + across > columns) { set xlabel "step" offset 0,0.5 } else { unset xlabel }
     set format x "%g"
     if (i == across - 1 || c == columns) {
@@ -49,17 +60,11 @@ do for [c=1:columns] {
     set y2range [0:1.02]
     set label 3 column_name[c] at graph 0.5, graph 1.0 offset 0,0.6 center font ",10"
     set arrow 1 from graph 0, first 1 to graph 1, first 1 nohead lc rgb "#888888" lw 0.8 dt (1,2) back
-    if (c == key_from) {
-        set key at screen 0.5, screen pixel_y(26) center top horizontal maxrows 2 samplen 1.8 spacing 1.0 \
-            width 0 font ",8"
-    } else { unset key }
     plot $lines index set_of(c, 2, gate_series) using 1:2 axes x1y2 with filledcurves y2=0 fc rgb "#efefef" notitle, \
          for [s in drawn(c, 1)] $lines index set_of(c, 1, at(s)) using 1:3:4 with filledcurves \
              fc rgb shade(at(s)) fs transparent solid 0.08 noborder notitle, \
          for [s in drawn(c, 1)] $lines index set_of(c, 1, at(s)) using 1:2 with lines lc rgb shade(at(s)) \
-             dt is_mlp(at(s)) + 1 lw (is_block(at(s)) ? 1.2 : 2.2) title short(at(s))
+             dt is_mlp(at(s)) + 1 lw (is_block(at(s)) ? 1.2 : 2.2) notitle
     print say_axes(c, 1)
-    unset label 1
-    unset label 2
 }
 unset multiplot

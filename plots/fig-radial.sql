@@ -1,8 +1,9 @@
 -- Rows 1: mean radial gradient at h (signed); 2: the gate; 3: RMS of the tangential part.
-SELECT size AS col, 1 AS row, variant AS series, seed, state, step AS x, radial AS y, d_model, place
+SELECT size AS col, 1 AS row, variant AS series, seed, state, step AS x, radial AS y, d_model, place,
+    variant || iif((SELECT count(DISTINCT size) FROM run_in_sweep WHERE sweep = :sweep) > 1, ' ' || size, '') AS who
 FROM step_shown WHERE sweep = :sweep
 UNION ALL
-SELECT size, 2, 'gate', seed, 'done', step, gate, d_model, 0 FROM step_shown WHERE sweep = :sweep AND sites <> 'none'
+SELECT size, 2, 'gate', seed, 'done', step, gate, d_model, 0, '' FROM step_shown WHERE sweep = :sweep AND sites <> 'none'
 UNION ALL
-SELECT size, 3, variant, seed, state, step, tangential_rms, d_model, place FROM step_shown WHERE sweep = :sweep
+SELECT size, 3, variant, seed, 'done', step, tangential_rms, d_model, place, '' FROM step_shown WHERE sweep = :sweep
 ORDER BY d_model, col, row, place, series, x, seed

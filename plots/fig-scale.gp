@@ -3,4 +3,4 @@ panels = 1
 array panel_row[1] = [1]
 array panel_over[1] = [3]
 array panel_label[1] = ["mean s(h); dotted: target"]
-array panel_scale[1] = [""]
+array panel_scale[1] = ["wide"]

@@ -1,11 +1,12 @@
 # Lines over the steps with bands over the seeds: panels below each other, the sweep's sizes side by side.
 # The figure sets: panels, panel_row[p] (the row of the data drawn there), panel_label[p], panel_over[p] (a row
-# drawn over it in thin lines, 0 for none), panel_scale[p] ("" or "log"). Row 2 is the gate, drawn behind
+# drawn over it in thin lines, 0 for none), panel_scale[p] ("", "log", or "wide": log where the values span three
+# decades or more). Row 2 is the gate, drawn behind
 # on an axis of its own.
 eval(frame)
-left = 66; right = 46; top = 62; bottom = 54 + 11 * caption_lines; between = 14
-cell_w = (width - left - right - between * (columns - 1)) / columns
-cell_h = (height - top - bottom - between * (panels - 1)) / panels
+left = 66; right = 46; top = columns > 1 ? 74 : 62; bottom = 54 + 11 * caption_lines; between_x = 52; between_y = 14
+cell_w = (width - left - right - between_x * (columns - 1)) / columns
+cell_h = (height - top - bottom - between_y * (panels - 1)) / panels
 gate_series = 0
 do for [s=1:series] { if (series_name[s] eq "gate") { gate_series = s } }
 
@@ -19,15 +20,19 @@ do for [c=1:columns] {
     do for [p=1:panels] {
         r = panel_row[p]
         o = panel_over[p]
-        set lmargin at screen pixel_x(left + (c - 1) * (cell_w + between))
-        set rmargin at screen pixel_x(left + (c - 1) * (cell_w + between) + cell_w)
-        set tmargin at screen pixel_y(top + (p - 1) * (cell_h + between))
-        set bmargin at screen pixel_y(top + (p - 1) * (cell_h + between) + cell_h)
+        set lmargin at screen pixel_x(left + (c - 1) * (cell_w + between_x))
+        set rmargin at screen pixel_x(left + (c - 1) * (cell_w + between_x) + cell_w)
+        set tmargin at screen pixel_y(top + (p - 1) * (cell_h + between_y))
+        set bmargin at screen pixel_y(top + (p - 1) * (cell_h + between_y) + cell_h)
         set autoscale y
         unset logscale y
-        if (panel_scale[p] eq "log" && lowest[cell(c, r)] > 0) {
+        set format y "%g"
+        y_low = lowest[cell(c, r)]
+        y_high = highest[cell(c, r)]
+        if (y_low > 0 && (panel_scale[p] eq "log" || (panel_scale[p] eq "wide" && y_high >= 1000 * y_low))) {
             set logscale y
-            set yrange [lowest[cell(c, r)] * 0.8:highest[cell(c, r)] * 1.25]
+            set yrange [y_low * 0.8:y_high * 1.25]
+            if (y_high >= 1000 * y_low) { set format y "1e%T" }
         }
         unset label 4
         if (c == 1) { set label 4 panel_label[p] @y_label }
@@ -38,7 +43,7 @@ do for [c=1:columns] {
         } else { unset y2tics; unset y2label }
         set y2range [0:1.02]
         if (columns > 1 && p == 1) {
-            set label 3 column_name[c] at graph 0.5, graph 1.04 center font ",10"
+            set label 3 column_name[c] at graph 0.5, graph 1 offset 0,0.6 center font ",10"
         } else { unset label 3 }
         plot $lines index set_of(c, 2, gate_series ? gate_series : 1) using 1:(rows >= 2 && gate_series ? $2 : NaN) \
                  axes x1y2 with filledcurves y2=0 fc rgb "#efefef" notitle, \

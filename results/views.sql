@@ -85,6 +85,13 @@ SELECT r.id AS run, r.sweep, r.variant, r.seed, r.state, j.step, r.steps, j.seen
 FROM run r LEFT JOIN journal j ON j.run = r.id
 WHERE r.state IN ('queued', 'starting', 'running');
 
+-- What a run's result depends on: its configuration without the keys that only say how it is computed and shown (those
+-- with a * in 'taper help config').
+CREATE VIEW run_essence (run, config) AS
+SELECT id, json_remove(config, '$."model.size"', '$."model.head_dim"', '$."eval.every"', '$."eval.tokens"', '$."log.every"',
+    '$."checkpoint.every"', '$."sample.tokens"', '$."sample.prompt"', '$."device"', '$."threads"')
+FROM run;
+
 -- Each finished run beside the runs of variant "baseline" that share everything else: same sweep, same seed, and a
 -- configuration that differs in the keys of the taper alone.
 CREATE VIEW run_against_baseline AS
@@ -92,9 +99,10 @@ SELECT v.sweep, v.variant, v.size, v.seed, v.run, b.run AS baseline_run, v.val_l
     (v.val_loss - b.val_loss) / b.val_loss * 100 AS change_percent
 FROM run_in_sweep v JOIN run_in_sweep b
     ON b.sweep = v.sweep AND b.variant = 'baseline' AND b.seed = v.seed AND b.size IS v.size
-    AND json_remove(b.config, '$."taper.sites"', '$."taper.ema"', '$."gate.warmup"', '$."gate.end"', '$."gate.shape"',
+JOIN run_essence be ON be.run = b.run JOIN run_essence ve ON ve.run = v.run
+    AND json_remove(be.config, '$."taper.sites"', '$."taper.ema"', '$."gate.warmup"', '$."gate.end"', '$."gate.shape"',
             '$."gate.value"', '$."aux.lambda"', '$."aux.target"')
-        = json_remove(v.config, '$."taper.sites"', '$."taper.ema"', '$."gate.warmup"', '$."gate.end"',
+        = json_remove(ve.config, '$."taper.sites"', '$."taper.ema"', '$."gate.warmup"', '$."gate.end"',
             '$."gate.shape"', '$."gate.value"', '$."aux.lambda"', '$."aux.target"')
 WHERE v.state = 'done' AND b.state = 'done';
 
@@ -113,10 +121,10 @@ keyed AS (
             WHEN 'aux.lambda' THEN format('%g', r.config ->> '$."aux.lambda"')
             ELSE iif(r.config ->> '$."gate.end"' LIKE '%!%' ESCAPE '!',
                 format('%g%%', rtrim(r.config ->> '$."gate.end"', '%')), r.config ->> '$."gate.end"') END AS value,
-        json_remove(r.config, '$."seed"', '$."' || key.key || '"') AS rest,
+        json_remove(e.config, '$."seed"', '$."' || key.key || '"') AS rest,
         r.config ->> '$."taper.sites"' AS sites, r.config ->> '$."aux.lambda"' AS lambda,
         r.config ->> '$."model.d_model"' AS d_model
-    FROM run_in_sweep r JOIN key WHERE r.config ->> '$."taper.sites"' <> 'none'
+    FROM run_in_sweep r JOIN run_essence e ON e.run = r.run JOIN key WHERE r.config ->> '$."taper.sites"' <> 'none'
     GROUP BY r.sweep, key.key, r.run),
 axis AS (SELECT sweep, key, rest FROM keyed GROUP BY sweep, key, rest HAVING count(DISTINCT value) >= 3)
 SELECT k.sweep, k.key, k.value, k.variant, k.run, k.size, k.d_model, k.seed, k.state, k.sites, k.val_loss, k.val_loss_raw,

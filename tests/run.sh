@@ -44,7 +44,7 @@ for build in "$@"; do
         printf '%s\0%s\0%s\0' "$build" "$test" "$build/logs/$name.log" >> "$list"
     done
 done
-xargs -0 -n 3 -P "${TAPER_TEST_JOBS:-$(nproc)}" bash -c 'run_one "$0" "$1" "$2"' < "$list"
+xargs -0 -r -n 3 -P "${TAPER_TEST_JOBS:-$(nproc)}" bash -c 'run_one "$0" "$1" "$2"' < "$list"
 
 passed=0 failed=0 skipped=0 broken=()
 while IFS= read -r -d '' build && IFS= read -r -d '' test && IFS= read -r -d '' log; do

@@ -3,10 +3,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "core/file.h"
+#include "core/memory.h"
 #include "harness/command.h"
 #include "harness/options.h"
 
@@ -23,6 +26,34 @@ static void rows(void **state)
         assert_true(length == 0 || c->help[length - 1] == '\n');
     }
     assert_null(command_find("nonsense"));
+    assert_string_equal(command_nearest("trian")->name, "train");
+    assert_string_equal(command_nearest("stats")->name, "status");
+    assert_string_equal(command_nearest("reports")->name, "report");
+    assert_null(command_nearest("nonsense"));
+    assert_null(command_nearest(""));
+    assert_null(command_nearest("xyz"));
+}
+
+/* The manual has an entry (a line in bold after .TP) for every verb. */
+static void manual_names_every_verb(void **state)
+{
+    (void)state;
+    struct file_map page = {0};
+    assert_int_equal(file_map_open(&page, "docs/taper.1", NULL), STATUS_OK);
+    char *text = memory_format("%.*s", (int)page.size, (const char *)page.data);
+    for (int i = 0; command_at(i); i++) {
+        bool found = false;
+        size_t length = strlen(command_at(i)->name);
+        for (const char *entry = strstr(text, "\n.T"); entry && !found; entry = strstr(entry + 4, "\n.T")) {
+            const char *end = entry + 5 + strcspn(entry + 5, "\n"); /* after .TP or .TQ */
+            for (const char *at = entry + 5; at < end && !found; at++)
+                found = !strncmp(at, command_at(i)->name, length) && strchr(" \"", at[-1]) && strchr(" ,\"\n", at[length]);
+        }
+        if (!found && strcmp(command_at(i)->name, "help") && strcmp(command_at(i)->name, "worker"))
+            fail_msg("docs/taper.1 has no entry for %s", command_at(i)->name);
+    }
+    free(text);
+    file_map_close(&page);
 }
 
 static const struct command verb = {"verb", "[--size N]", "a verb", "", NULL};
@@ -70,6 +101,8 @@ static void numbers(void **state)
     assert_true(size == 10000000);
     assert_int_equal(options_size("--size", "2Gi", &size, &err), STATUS_OK);
     assert_true(size == 2ull << 30);
+    assert_int_equal(options_size("--size", "20K", &size, &err), STATUS_OK);
+    assert_true(size == 20000);
     assert_int_equal(options_size("--size", "-1", &size, &err), STATUS_BAD_INPUT);
     assert_int_equal(options_size("--size", "10X", &size, &err), STATUS_BAD_INPUT);
     assert_int_equal(options_size("--size", "99999999999G", &size, &err), STATUS_BAD_INPUT);
@@ -77,6 +110,6 @@ static void numbers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rows), cmocka_unit_test(options), cmocka_unit_test(numbers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rows), cmocka_unit_test(manual_names_every_verb), cmocka_unit_test(options), cmocka_unit_test(numbers)};
     return cmocka_run_group_tests_name("command", tests, NULL, NULL);
 }

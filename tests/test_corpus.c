@@ -117,11 +117,11 @@ static void test_sink_stops_it(void **state)
     free(text.bytes);
 }
 
-/* The first megabyte of seed 1 at CORPUS_VERSION 1: raise the version whenever this has to change. */
+/* The first megabyte of seed 1 at CORPUS_VERSION 2: raise the version whenever this has to change. */
 static void test_bytes_are_pinned(void **state)
 {
     (void)state;
-    static const char *const want[] = {NULL, "7282ce2cd86a237d403772e9ca6e075fc18f25b5cddd32548f5b74162a86c234"};
+    static const char *const want[] = {NULL, NULL, "08c0450c12df513745b072a1eef217bfa7ea532f0be22b1ff27a56e331d8b48b"};
     assert_true(CORPUS_VERSION < (int)(sizeof want / sizeof want[0]));
     struct text text = generate(1, 1000000, 2);
     unsigned char hash[32];
@@ -186,9 +186,13 @@ static bool is_one_of(char c, const char *set)
 
 static bool takes_an(const char *word)
 {
-    if (!strncmp(word, "honest", 6) || !strncmp(word, "hour", 4))
+    static const char *const sounds[] = {"one", "use", "usu", "uni", "uku", "euc"};
+    if (!strncmp(word, "hones", 5) || !strncmp(word, "hour", 4) || !strncmp(word, "honor", 5))
         return true;
-    return strchr("aeiou", word[0]) && strncmp(word, "one", 3) && strncmp(word, "use", 3) && strncmp(word, "uni", 3);
+    for (size_t i = 0; i < sizeof sounds / sizeof sounds[0]; i++)
+        if (!strncmp(word, sounds[i], 3))
+            return false;
+    return strchr("aeiou", word[0]);
 }
 
 /* Fail with the story when `ok` is not so. */
@@ -275,6 +279,11 @@ static void test_bad_tables(void **state)
         {{"=story", NULL}, "rule 'story': empty"},
         {{"@thing name use", "a|b", "c", NULL}, "list 'thing': want 2 fields, found 1 in 'c'"},
         {{"@thing", NULL}, "list 'thing': no fields"},
+        {{"@thing name many=s", NULL}, "list 'thing': want an ending such as =+ed on a field but the first, found '=s'"},
+        {{"@thing name=+s", NULL}, "on a field but the first, found '=+s'"},
+        {{"@thing name many=+en", NULL}, "found '=+en'"},
+        {{"@thing name many=+s use", "owl", NULL}, "list 'thing': want 3 fields, found 2 in 'owl'"},
+        {{"@thing name many=+s", "", NULL}, "list 'thing': want 2 fields, found 1 in ''"},
         {{"lost", NULL}, "'lost' is under no list or rule"},
         {{"~big", NULL}, "synonyms '~big': want at least two"},
         {{"=story", "a {thing", NULL}, "a slot is not closed"},

@@ -69,6 +69,25 @@ static char *text_of(const struct dataset *d, const struct tokens *tokens)
     return text;
 }
 
+/* The built-in stories hold the vocabulary of the paper's presets, in a tenth of their default size. */
+static void stories_hold_a_presets_vocabulary(void **state)
+{
+    (void)state;
+    struct config cfg = tiny_config((const char *const[]){"data.size=2000000", "model.vocab=10000", NULL});
+    struct dataset d = open_dataset(&cfg);
+    assert_int_equal(tokenizer_vocab_size(d.tokenizer), 10000);
+    uint8_t *seen = memory_alloc(10000, 1);
+    uint32_t used = 0;
+    for (uint64_t i = 0; i < d.train.count; i++) {
+        used += !seen[tokens_get(&d.train, i)];
+        seen[tokens_get(&d.train, i)] = 1;
+    }
+    print_message("# %u of 10000 tokens occur, %llu in all\n", used, (unsigned long long)d.train.count);
+    assert_true(used > 6000);
+    free(seen);
+    dataset_close(&d);
+}
+
 static void the_last_documents_validate(void **state)
 {
     (void)state;
@@ -206,8 +225,11 @@ static void evaluation_counts_everything(void **state)
     assert_int_equal(ops_cpu()->create(&be, &options, &err), STATUS_OK);
     assert_int_equal(model_create(&m, &cfg, ops_cpu(), be, &err), STATUS_OK);
     assert_int_equal(model_initialize(&m, &err), STATUS_OK);
-    assert_int_equal(evaluate(&m, &d.valid, 1, 1, 0, &one, &err), STATUS_OK);
-    assert_int_equal(evaluate(&m, &d.valid, 1, 7, 0, &many, &err), STATUS_OK);
+    volatile sig_atomic_t stop = 1;
+    assert_int_equal(evaluate(&m, &d.valid, 1, 1, 0, &stop, &one, &err), STATUS_STOPPED);
+    stop = 0;
+    assert_int_equal(evaluate(&m, &d.valid, 1, 1, 0, &stop, &one, &err), STATUS_OK);
+    assert_int_equal(evaluate(&m, &d.valid, 1, 7, 0, NULL, &many, &err), STATUS_OK);
     assert_int_equal(one.tokens, d.valid.count - 1);
     assert_int_equal(many.tokens, d.valid.count - 1);
     assert_true(fabs(one.loss - many.loss) < 1e-6);
@@ -225,7 +247,7 @@ static void evaluation_counts_everything(void **state)
         for (int i = 0; i < 16; i++)
             sum += (double)ce[i];
     }
-    assert_int_equal(evaluate(&m, &d.valid, 1, 3, windows * T, &part, &err), STATUS_OK);
+    assert_int_equal(evaluate(&m, &d.valid, 1, 3, windows * T, NULL, &part, &err), STATUS_OK);
     assert_int_equal(part.tokens, windows * T);
     assert_true(fabs(part.loss - sum / (double)(windows * T)) < 1e-6);
     trainer_destroy(&t);
@@ -237,7 +259,7 @@ static void evaluation_counts_everything(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_last_documents_validate), cmocka_unit_test(digests_follow_the_bytes),
+        cmocka_unit_test(stories_hold_a_presets_vocabulary), cmocka_unit_test(the_last_documents_validate), cmocka_unit_test(digests_follow_the_bytes),
         cmocka_unit_test(one_cache_many_processes), cmocka_unit_test(batches),
         cmocka_unit_test(evaluation_counts_everything),
     };

@@ -51,9 +51,27 @@ static void errno_and_null(void **state)
     assert_int_equal(error_exit_code(STATUS_STOPPED), 3);
 }
 
+static void faults_are_lines(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    assert_int_equal(error_add(&err, STATUS_BAD_INPUT, "the %s", "first"), STATUS_BAD_INPUT);
+    assert_string_equal(err.text, "the first");
+    assert_int_equal(error_add(&err, STATUS_FAILED, "the second"), STATUS_BAD_INPUT);
+    assert_string_equal(err.text, "the first\nthe second");
+    char lengthy[3000];
+    memset(lengthy, 'x', sizeof lengthy - 1);
+    lengthy[sizeof lengthy - 1] = '\0';
+    for (int i = 0; i < 5; i++)
+        error_add(&err, STATUS_FAILED, "%s", lengthy);
+    assert_int_equal(strlen(err.text), sizeof err.text - 1);
+    assert_int_equal(error_add(NULL, STATUS_FAILED, "dropped"), STATUS_FAILED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(context_outward), cmocka_unit_test(the_cause_survives), cmocka_unit_test(errno_and_null)};
+        cmocka_unit_test(context_outward), cmocka_unit_test(the_cause_survives), cmocka_unit_test(errno_and_null),
+        cmocka_unit_test(faults_are_lines)};
     return cmocka_run_group_tests_name("error", tests, NULL, NULL);
 }

@@ -72,6 +72,24 @@ static void checks_say_what_the_numbers_say(void **state)
     free(text);
 }
 
+/* Chasing is a claim about more than a few percent. */
+static void chasing_takes_more_than_chance(void **state)
+{
+    (void)state;
+    static const char set[] = "UPDATE step SET logit_rms = %s WHERE run IN (SELECT run FROM sweep_run WHERE variant = 'all') "
+                              "RETURNING 1";
+    static const char *const rows[][2] = {{"2.9", "<li class=\"open\">Logit chasing: too small here to be told from chance."},
+                                          {"2.0", "<li class=\"fails\">Logit chasing: not visible here."}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char *sql = memory_format(set, rows[i][0]);
+        assert_int_equal(fixture_integer(&f, sql), 1);
+        char *text = checks("paper");
+        holds(text, rows[i][1]);
+        free(text);
+        free(sql);
+    }
+}
+
 static void checks_know_what_they_cannot_judge(void **state)
 {
     (void)state;
@@ -161,6 +179,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(checks_say_what_the_numbers_say),
+        TEST(chasing_takes_more_than_chance),
         TEST(checks_know_what_they_cannot_judge),
         TEST(texts_are_escaped),
         TEST(no_sweep_no_report),

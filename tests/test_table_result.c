@@ -13,6 +13,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
+#include "core/config.h"
 #include "core/file.h"
 #include "core/memory.h"
 #include "harness/result_sweep.h"
@@ -250,9 +251,37 @@ static void decoding_is_paired_within_a_run(void **state)
     json_decref(table);
 }
 
+/* The keys that say only how a run is computed and shown are the configuration table's. */
+static void essence_is_what_names_a_run(void **state)
+{
+    (void)state;
+    struct config cfg;
+    config_init(&cfg);
+    assert_int_equal(config_finish(&cfg, NULL), STATUS_OK);
+    json_t *all = config_to_json(&cfg);
+    char *text = json_dumps(all, 0), *sql = memory_format("UPDATE run SET config = '%s' WHERE id = (SELECT min(id) FROM run) "
+                                                          "RETURNING 1", text);
+    assert_int_equal(fixture_integer(&f, sql), 1);
+    char *left = fixture_text(&f, "SELECT config FROM run_essence ORDER BY run LIMIT 1");
+    json_t *essence = json_loads(left, 0, NULL);
+    int count;
+    const struct config_key *keys = config_keys(&count);
+    for (int i = 0; i < count; i++)
+        if (keys[i].identity != (json_object_get(essence, keys[i].name) != NULL))
+            fail_msg("%s: run_essence of results/views.sql disagrees with the configuration table", keys[i].name);
+    json_decref(essence);
+    json_decref(all);
+    free(left);
+    free(sql);
+    free(text);
+}
+
+/* Another cadence, or another number of threads, does not part runs that are compared. */
 static void ablations_are_found_by_configuration(void **state)
 {
     (void)state;
+    assert_true(fixture_integer(&f, "UPDATE run SET config = json_set(config, '$.\"eval.every\"', '3%', '$.threads', 7) "
+                                    "WHERE config ->> '$.\"gate.end\"' = '40%' AND rowid % 2 RETURNING 1") == 1);
     json_t *table = as_json("table-ablation"), *rows = json_object_get(table, "rows"), *row;
     static const char *const values[] = {"20%", "40%", "70%"};
     size_t i;
@@ -439,6 +468,7 @@ int main(void)
         TEST(what_is_missing_is_said),
         TEST(theory_is_that_of_the_raw_rows),
         TEST(decoding_is_paired_within_a_run),
+        TEST(essence_is_what_names_a_run),
         TEST(ablations_are_found_by_configuration),
         TEST(runs_are_all_there),
         TEST(layouts_are_as_saved),

@@ -74,19 +74,19 @@ static unsigned char *checkpoint_of(const char *dir, size_t *size)
     return bytes;
 }
 
-static void expect_same_run(const char *dir)
+static void expect_same(const char *want, const char *dir)
 {
     size_t a_size, b_size;
-    unsigned char *a = checkpoint_of(whole, &a_size), *b = checkpoint_of(dir, &b_size);
+    unsigned char *a = checkpoint_of(want, &a_size), *b = checkpoint_of(dir, &b_size);
     assert_int_equal(a_size, b_size);
     assert_memory_equal(a, b, a_size);
-    char *x = tiny_journal(whole), *y = tiny_journal(dir);
+    char *x = tiny_journal(want), *y = tiny_journal(dir);
     size_t differ = 0;
     while (x[differ] && x[differ] == y[differ])
         differ++;
     if (x[differ] || y[differ])
         fail_msg("%s: the journal differs from the undisturbed one's at '%.60s', want '%.60s'", dir, y + differ, x + differ);
-    char *p = file_join(whole, "samples.txt"), *q = file_join(dir, "samples.txt");
+    char *p = file_join(want, "samples.txt"), *q = file_join(dir, "samples.txt");
     free(a);
     free(b);
     a = data_file_read(p, &a_size);
@@ -99,6 +99,11 @@ static void expect_same_run(const char *dir)
     free(y);
     free(p);
     free(q);
+}
+
+static void expect_same_run(const char *dir)
+{
+    expect_same(whole, dir);
 }
 
 static off_t size_of(const char *dir, const char *name)
@@ -193,6 +198,40 @@ static void stopped_and_resumed(void **state)
     free(dir);
 }
 
+/* Cadences that divide neither the run nor each other, several micro-batches a step, an evaluation that takes longer
+ * than a step: stopped and killed wherever it happens to be, evaluations and the last step among them. */
+static void odd_cadences_stopped_anywhere(void **state)
+{
+    (void)state;
+    const char *const odd[] = {"--resume", "--set", "train.accumulate=3", "--set", "train.batch=2", "--set", "train.steps=23",
+                               "--set", "log.every=7", "--set", "eval.every=2", "--set", "eval.tokens=0", "--set",
+                               "checkpoint.every=5", "--set", "data.size=300000", NULL};
+    char *calm = in_folder("calm"), *dir = in_folder("odd");
+    assert_int_equal(run_program(calm, odd), 0);
+    int code = 3, stops = 0, whole_size = (int)size_of(calm, "journal.jsonl");
+    for (int i = 0; i < 12 && code != 0; i++) {
+        char **argv = tiny_command(dir, odd);
+        pid_t pid = tiny_spawn(argv, NULL);
+        usleep(20000 + 15000 * (useconds_t)(i % 7)); /* any moment will do */
+        if (i % 4 != 3)
+            for (siginfo_t info = {0}; size_of(dir, "journal.jsonl") < whole_size * i / 10 && info.si_pid == 0; sched_yield())
+                waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT);
+        kill(pid, i % 4 == 3 ? SIGKILL : SIGTERM);
+        code = tiny_wait(pid);
+        free(argv);
+        stops += code == 3;
+        if (code != 0 && code != 3 && code != 128 + SIGTERM && code != 128 + SIGKILL)
+            fail_msg("exit status %d", code);
+    }
+    if (code != 0)
+        assert_int_equal(run_program(dir, odd), 0);
+    print_message("# stopped %d times\n", stops);
+    assert_true(stops > 0);
+    expect_same(calm, dir);
+    free(calm);
+    free(dir);
+}
+
 static void finished_run_stays(void **state)
 {
     (void)state;
@@ -260,6 +299,9 @@ static void disk_full(void **state)
     const char *const resume[] = {"--resume", NULL};
     char *dir = in_folder("full");
     assert_int_equal(interrupt(dir, 0.5, SIGKILL, NULL), 128 + SIGKILL);
+    char *leftover = memory_format("touch '%s'/checkpoint.safetensors.writing-aB3dEf '%s'/checkpoint.safetensors.backup", dir, dir);
+    assert_int_equal(system(leftover), 0); /* as from a kill while a checkpoint was written */
+    free(leftover);
     size_t before_size, after_size;
     unsigned char *before = checkpoint_of(dir, &before_size);
     struct rlimit old, small;
@@ -275,7 +317,7 @@ static void disk_full(void **state)
     unsigned char *after = checkpoint_of(dir, &after_size);
     assert_int_equal(before_size, after_size);
     assert_memory_equal(before, after, before_size);
-    char *command = memory_format("test -z \"$(find '%s' -name 'checkpoint.safetensors.*')\"", dir);
+    char *command = memory_format("test -z \"$(find '%s' -name '*.writing-*')\" -a -e '%s'/checkpoint.safetensors.backup", dir, dir);
     assert_int_equal(system(command), 0);
     assert_int_equal(run_program(dir, resume), 0); /* with space back it goes on to the same end */
     expect_same_run(dir);
@@ -354,7 +396,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(undisturbed), cmocka_unit_test(killed_and_resumed), cmocka_unit_test(torn_line),
-        cmocka_unit_test(stopped_and_resumed), cmocka_unit_test(finished_run_stays),
+        cmocka_unit_test(stopped_and_resumed), cmocka_unit_test(odd_cadences_stopped_anywhere),
+        cmocka_unit_test(finished_run_stays),
         cmocka_unit_test(other_configuration), cmocka_unit_test(foreign_checkpoint),
         cmocka_unit_test(damaged_checkpoint), cmocka_unit_test(disk_full), cmocka_unit_test(not_finite),
         cmocka_unit_test(radial_gradient),

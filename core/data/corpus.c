@@ -12,9 +12,9 @@
 
 enum {
     SEPARATOR_LENGTH = sizeof CORPUS_SEPARATOR - 1,
-    MOST_STORIES = 256, /* of one thread between two calls of the sink */
+    MOST_STORIES = 512, /* of one thread between two calls of the sink */
     MOST_THREADS = 256,
-    TYPICAL_STORY = 1000, /* bytes; only sizes the rounds */
+    TYPICAL_STORY = 1500, /* bytes; only sizes the rounds */
 };
 
 /* Compiled at the first use and kept for the life of the process. */

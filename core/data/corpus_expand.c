@@ -3,7 +3,7 @@
 
 #include "core/data/corpus_grammar_internal.h"
 
-enum { UNSET = 0xff };
+enum { UNSET = 0xff, UNSET_RECORD = 0xffff };
 
 struct expansion {
     const struct corpus_grammar *g;
@@ -12,7 +12,7 @@ struct expansion {
     double ways;
     char *out, *at;
     uint8_t keys[GRAMMAR_KEYS];
-    uint8_t records[GRAMMAR_LISTS][GRAMMAR_INSTANCES];
+    uint16_t records[GRAMMAR_LISTS][GRAMMAR_INSTANCES];
 };
 
 static uint32_t draw(struct expansion *x, uint32_t count)
@@ -41,15 +41,23 @@ static bool starts_with(const char *text, size_t length, const char *start)
     return length >= n && !memcmp(text, start, n);
 }
 
+static bool is_one_of(char c, const char *set)
+{
+    return c && strchr(set, c);
+}
+
 /* Whether a word takes "an": by its sound, for the words that the lists may hold. */
 static bool wants_an(const char *text, size_t length)
 {
-    if (text[0] == 'h')
-        return starts_with(text, length, "hour") || starts_with(text, length, "honest");
-    if (!strchr("aeiou", text[0]))
-        return false;
-    return !starts_with(text, length, "one") && !starts_with(text, length, "once") &&
-           !starts_with(text, length, "use") && !starts_with(text, length, "uni");
+    static const char *const silent[] = {"hour", "hones", "honor", "heir"};
+    static const char *const glides[] = {"one", "once", "use", "usu", "uni", "uk", "eu", "ewe"};
+    for (size_t i = 0; text[0] == 'h' && i < sizeof silent / sizeof silent[0]; i++)
+        if (starts_with(text, length, silent[i]))
+            return true;
+    for (size_t i = 0; i < sizeof glides / sizeof glides[0]; i++)
+        if (starts_with(text, length, glides[i]))
+            return false;
+    return is_one_of(text[0], "aeiou");
 }
 
 static bool is_sentence_start(const struct expansion *x)
@@ -99,18 +107,18 @@ static void write_break(struct expansion *x)
 }
 
 /* The record of a list that this story uses, drawn at the first mention; the others of the list are taken. */
-static uint8_t record_of(struct expansion *x, const struct grammar_node *node)
+static uint32_t record_of(struct expansion *x, const struct grammar_node *node)
 {
-    uint8_t *records = x->records[node->at];
+    uint16_t *records = x->records[node->at];
     if (node->instance == GRAMMAR_FRESH)
-        return (uint8_t)draw(x, (uint32_t)x->g->lists[node->at].records);
-    if (records[node->instance] != UNSET)
+        return draw(x, (uint32_t)x->g->lists[node->at].records);
+    if (records[node->instance] != UNSET_RECORD)
         return records[node->instance];
     const struct grammar_list *list = &x->g->lists[node->at];
-    uint8_t record = (uint8_t)draw(x, (uint32_t)list->records);
+    uint16_t record = (uint16_t)draw(x, (uint32_t)list->records);
     for (int i = 0; i < GRAMMAR_INSTANCES; i++)
         if (records[i] == record) { /* try the next one, against all of them again */
-            record = (uint8_t)((record + 1) % list->records);
+            record = (uint16_t)((record + 1) % list->records);
             i = -1;
         }
     return records[node->instance] = record;

@@ -11,7 +11,9 @@
 enum {
     GRAMMAR_NAME = 24,      /* bytes of a list, field or key name, with its NUL */
     GRAMMAR_WIDTH = 8,      /* fields of a record */
+    GRAMMAR_ENDING = 4,     /* bytes of an ending, with its NUL */
     GRAMMAR_LISTS = 96,
+    GRAMMAR_RECORDS = 4096, /* of a list */
     GRAMMAR_INSTANCES = 4,  /* {toy} {toy2} {toy3} {toy4} */
     GRAMMAR_FRESH = 0xff,   /* {toy*} */
     GRAMMAR_KEYS = 254,
@@ -40,6 +42,7 @@ struct grammar_field {
 
 struct grammar_list {
     char name[GRAMMAR_NAME], field_names[GRAMMAR_WIDTH][GRAMMAR_NAME];
+    char endings[GRAMMAR_WIDTH][GRAMMAR_ENDING]; /* how a field is formed that a record leaves out; or empty */
     int width, records;
     size_t first; /* in fields: records * width of them */
 };
@@ -71,6 +74,8 @@ struct corpus_grammar {
     struct grammar_synonyms *synonyms;
     struct grammar_node *nodes;
     struct grammar_span *spans;
+    char **formed; /* the inflected fields */
+    size_t formed_count, formed_room;
     size_t list_count, field_count, field_room, rule_count, rule_room;
     size_t synonym_count, synonym_room, node_count, node_room, span_count, span_room;
     int key_count;
@@ -79,6 +84,10 @@ struct corpus_grammar {
 
 /* Fill lists and the names and sources of rules. */
 int grammar_read_tables(struct corpus_grammar *g, const char *const *const *tables, struct error *err);
+
+/* A word with an ending of regular English (s ed ing er est ly), to be freed; NULL for another ending. Of several words
+ * ("music box") the last one takes it. */
+char *grammar_inflect(const char *word, size_t length, const char *ending);
 
 /* Append; the number of the first span, or the span of the nodes. */
 size_t grammar_add_spans(struct corpus_grammar *g, const struct grammar_span *spans, size_t count);

@@ -5,8 +5,10 @@
 #include "core/data/corpus_source.h"
 
 const char *const *const corpus_tables[] = {
-    corpus_words,          corpus_synonyms,      corpus_scenes,        corpus_plots_home,
-    corpus_plots_outdoors, corpus_plots_friends, corpus_plots_animals, NULL,
+    corpus_words_names,   corpus_words_people,  corpus_words_things,  corpus_words_food,     corpus_words_nature,
+    corpus_words_places,  corpus_words_numbers, corpus_words_doing,   corpus_synonyms,       corpus_scenes,
+    corpus_asides,        corpus_plots_home,    corpus_plots_outdoors, corpus_plots_friends, corpus_plots_animals,
+    corpus_plots_village, corpus_plots_journeys, NULL,
 };
 
 const char *const corpus_scenes[] = {
@@ -15,6 +17,8 @@ const char *const corpus_scenes[] = {
     "<fear>", "<storm>", "<race>", "<seed>", "<map>", "<market>", "<coins>",
     "<share>", "<newfriend>", "<borrow>", "<trade>", "<quarrel>",
     "<rescue>", "<riddle>", "<follower>", "<bridge>", "<winter>",
+    "<soup>", "<concert>", "<machine>", "<harvest>", "<school>",
+    "<letter>", "<voyage>", "<thief>", "<tracks>", "<stories>",
 
     /* What the hero is: a child, now and then an animal; the same all through a story. */
     "=kind",
@@ -26,11 +30,24 @@ const char *const corpus_scenes[] = {
     "{He} could [whistle|count to {number*}|draw a {beast*}|name every {flower*} in the village|bake a {treat*}].",
     "On {his} window stood a {color*} {flower*} and a {look*} {toy*}.",
     "{N} was [five|six|seven|eight|nine] years old and wanted to be a {job*} one day.",
+    "{N} was good at {hobby*}, but {degree*} bad at {hobby*}.",
+    "What {he} liked best of all was {hobby*}, and after that {dish*}.",
+    "{He} could name [the|every] {building*} in {land*}, but not one {tree*} in {his} own garden.",
+    "{He} played the {instrument*} [every {day*}|after dinner|before breakfast|{mood*.ly}].",
+    "{N} collected {tool*.many} and {treasure*.many}, and kept them in the {room*}.",
+    "Everyone in {stem}{ending} knew {him}, [even|and above all] old {mister*} {surname*}.",
+    "{He} had been born in {month*}, in the {short*.est} {season*} that anyone in {stem}{ending} could remember.",
+    "If you asked {him}, there was nothing {short*.er} than a {wild*}, and nothing {short*.er} than a {veg*}.",
+    "{He} was as {short*} as a {wild*} and as {short*} as a {tree*}.",
+    "In {his} {room*} hung a picture of a {wild*} with {many*} {body*.many}.",
+    "For {idea*}, {he} said, one needs {idea*}. {He} had heard that from {mister*} {surname*}.",
 
     /* Something small about the hero that the end of the story may come back to. */
     "=detail",
     "{He} [detail:wore {shade} boots|had a {shade} cap|had a book about a {beast4}|liked to count things|hummed a "
-    "little tune|kept a {treasure4} in {his} pocket|had a tooth that was loose|liked to draw].",
+    "little tune|kept a {treasure4} in {his} pocket|had a tooth that was loose|liked to draw|carried a {tool4} "
+    "everywhere|dreamed of {land4}|had a {wild4} made of {material4}|ate {dish4} whenever {he} could|practiced the "
+    "{instrument4} every day|always talked about {wild4.many}].",
 
     /* Who the hero is and where {he} lives; plots that end at home mention {home} again. */
     "=introduction",
@@ -38,6 +55,9 @@ const char *const corpus_scenes[] = {
     "house] {home}[ with {his} {mom}|].",
     "Once there was a [little|young|small] <kind> called {N}, who lived {home}. Everyone said that {N} was very "
     "{trait}.",
+    "In the village of {stem}{ending}, {home}, lived a <kind> named {N}, who was known to be {trait}.",
+    "In {stem}{ending}, where the {tree.many} grow, there lived a {trait} <kind>. {His} name was {N}, and {his} house "
+    "stood {home}.",
     "[Long ago|Once upon a time|Many years ago], in a [small town|quiet village|land far away], there lived a "
     "{trait} <kind>. {His} name was {N}, and {his} house stood {home}.",
     "{N} was a {trait} [little|young] <kind>. {He} lived {home}[ with {his} {mom}| in a house with a {color4} "
@@ -49,7 +69,7 @@ const char *const corpus_scenes[] = {
 
     "=intro",
     "<introduction> <detail>", "<introduction> <aside>", "<introduction> <detail> <aside>", "<introduction> <likes>",
-    "<introduction> <likes> <detail>",
+    "<introduction> <likes> <detail>", "<introduction> <detail> <likes> <aside>", "<introduction> <likes> <likes>",
 
     "=oneday",
     "One {sky} [morning|day|afternoon],", "One [day|morning|afternoon],", "On a {sky} [morning|day|afternoon],",
@@ -59,6 +79,8 @@ const char *const corpus_scenes[] = {
     "One {sky} day, when the {job*} was out,",
     "On a {sky} {day4}, just after {number*} o'clock,",
     "One {sky} day, the week after the {flower*} [feast|market|fair],",
+    "One {sky} [morning|afternoon] in {month},", "In the {short*} {season} of that year,",
+    "On the [first|second|third|last] {day4} of {month},", "One {short*} day in {season},",
 
     "=after",
     "After [breakfast|lunch|a while|that],", "Later that day,", "Soon,", "A bit later,", "Before long,",
@@ -93,6 +115,7 @@ const char *const corpus_scenes[] = {
     "=how",
     "", "", "", "", " [quietly|softly|slowly]", " at once", " after a moment", " in a [low|clear|small] voice",
     " and looked up", " right away", " with [wide|bright|shining] eyes", " without thinking",
+    " {mood*.ly}", " {mood*.ly}", " {mood*.ly}", " {mood*.ly}",
 
     /* The last lines: home, trait and the glad word come back. */
     "=end",
@@ -100,16 +123,24 @@ const char *const corpus_scenes[] = {
     "That night, in the house {home}, {N} [slept well|dreamed of {color3} stars|fell asleep with a smile].",
     "When {N} went to bed that night, {he} [whispered|said|thought], \"This was the best day of all.\"",
     "And {N}, the {trait} little <kind>, lived happily ever after.",
+    "And in {stem}{ending}, they still talk about the {trait} <kind> named {N}.",
+    "There never was a {short*.er} [evening|night] in {stem}{ending}.",
+    "{Mister*} {surname*} wrote it all down, and that is how we know about {N}, the {trait} <kind>.",
     "\"What a day!\" said {N}, and {he} [laughed|smiled|yawned].",
     "Everyone agreed that {N} really was a {trait} <kind>.",
     "{N} never forgot that {sky} day.",
     "Before {he} fell asleep, {N} [detail:put the {shade} boots by the door|hung up the {shade} cap|read a page "
     "about the {beast4}|"
     "counted {number4} stars|hummed {his} little tune once more|put the {treasure4} under {his} pillow|felt {his} "
-    "tooth, and out it came|drew a picture of it all].",
+    "tooth, and out it came|drew a picture of it all|put the {tool4} beside the bed|dreamed of {land4}|said good night "
+    "to the {material4} {wild4}|ate the last of the {dish4}|played something slow on the {instrument4}|thought about "
+    "{wild4.many}].",
     "And if you pass the house {home}, you may still [detail:see the {shade} boots by the door|see a {shade} cap at "
     "the window|hear {N} read about a {beast4}|hear {N} count|hear that little tune|find {N} with the {treasure4} "
-    "in {his} hand|see {N} smile with one tooth less|see the picture that {N} drew].",
+    "in {his} hand|see {N} smile with one tooth less|see the picture that {N} drew|find the {tool4} by the door|hear "
+    "{N} "
+    "speak of {land4}|see the {material4} {wild4} at the window|smell {dish4} from afar|hear the {instrument4}|meet "
+    "someone who knows all about {wild4.many}].",
 
     /* The same, when the hero is away from home and alone. */
     "=endaway",
@@ -127,47 +158,6 @@ const char *const corpus_scenes[] = {
 
     "=thanks",
     "Thank you so much", "Thank you", "Oh, thank you", "Thank you, thank you", "How kind of you", "You are so kind",
-
-    /* What is to be seen or heard on the way: each time something else. */
-    "=meanwhile",
-    "<aside>", "<aside>", "<aside>", "<aside>", "<scenery>", "<scenery>", "",
-
-    "=scenery",
-    "The birds sang in the trees.", "A [soft|light|cold|warm] wind blew.", "The sun was [high|low] in the sky.",
-    "The clouds looked like [sheep|ships|pillows|mountains|feathers|{fruit*.many}].",
-    "The air smelled of [flowers|fresh bread|rain|pine|wet grass|smoke|{fruit*.many}].",
-    "A {color*} [butterfly|beetle|leaf|moth] [flew|floated] by.", "The leaves [danced|rustled|shook] in the wind.",
-    "Bees hummed in the [{flower*.many}|clover].", "The {job*} [waved|nodded|smiled] to them.",
-    "The church bell rang {number*} times.", "{Number*} [ducks|crows|geese] flew over the [roofs|trees|hills].",
-    "Far away, someone was [singing|chopping wood|playing a flute|laughing].",
-
-    "=aside",
-    "The {job*} {home*} was [painting the door {color*}|looking for a {color*} {toy*}|baking a {treat*}|reading a "
-    "book about a {beast*}|mending a {color*} {clothes*}].",
-    "Someone had left a {look*} {color*} {toy*} {outdoors*}.",
-    "A [fat|thin|lazy|young|gray|friendly|muddy] {pet*} [slept|rolled|sat|played|yawned|sneezed] {outdoors*}.",
-    "[Two|Three|Four|Five|Some] children were playing {game*} {place*.at}.",
-    "An old [man|woman] in a {color*} {clothes*} was feeding {fruit*.many} to a {pet*}.",
-    "The sky was {color*} [in the east|in the west|over the hills|over the roofs|above the trees], with "
-    "[two|three|four|a few] {color*} clouds.",
-    "Somebody was [teaching|showing|telling] a {pet*} how to play {game*}.",
-    "From the {job*.place} came the smell of a {treat*}.",
-    "The wind played with a {look*} {color*} [ribbon|leaf|feather|scrap of paper|{clothes*}].",
-    "You could hear the {job*} [sing|whistle|laugh|snore|hum|sneeze] all the way from the {place*}.",
-    "[In town|In the village|On that day], everyone was talking about the {look*} {treasure*} that the {job*} had "
-    "found {outdoors*}.",
-    "On the fence sat a [crow|cat|sparrow|rooster|snail|{animal*}], as still as a [stone|picture|shadow|post].",
-    "In the distance, {number*} {color*} [boats|kites|flags|balloons|birds] [rose and fell|moved|danced] in the "
-    "wind.",
-    "It was the kind of [day|hour] when [the {color*} {flower*.many} open|the {beast*} sleeps late|even the {job*} "
-    "sings|all the {fruit*.many} taste sweet].",
-    "The {job*} [came past|rode by|hurried by] with a {color*} [basket|cart|bag] full of {fruit*.many}.",
-    "A {beast*} and a {animal*} were sharing [a {fruit*}|a {treat*}|a {color*} umbrella] {outdoors*}.",
-    "[High|Far] above, a {color*} [bird|kite|balloon] went [north|south|east|west], slowly, like a "
-    "[boat|dream|thought].",
-    "Somebody had painted a {color*} {beast*} on the wall of the {job*.place}.",
-    "A {look*} sign said that there were {number*} {fruit*.many} for a coin at the {job*.place}.",
-    "The {pet*} of the {job*} wore a {color*} [ribbon|bow|hat|collar] that day.",
 
     "=He",
     "{He}", "{He}", "{N}",

@@ -42,7 +42,22 @@ static int copy_name(char out[GRAMMAR_NAME], const char *name, size_t length, st
     return STATUS_OK;
 }
 
-/* "@name field field ..." */
+/* The ending of "=+ending". */
+static int read_ending(struct grammar_list *list, const char *text, size_t length, struct error *err)
+{
+    char *ending = list->endings[list->width - 1];
+    if (length >= 3 && length < 2 + GRAMMAR_ENDING && text[1] == '+') {
+        memcpy(ending, text + 2, length - 2);
+        char *formed = grammar_inflect("word", 4, ending);
+        free(formed);
+        if (formed && list->width > 1)
+            return STATUS_OK;
+    }
+    return error_set(err, STATUS_BAD_INPUT, "grammar: list '%s': want an ending such as =+ed on a field but the first, found "
+                     "'%.*s'", list->name, (int)(length < 20 ? length : 20), text);
+}
+
+/* "@name field field=+ending ..." */
 static int read_list_header(struct corpus_grammar *g, const char *line, struct error *err)
 {
     if (g->list_count == GRAMMAR_LISTS)
@@ -53,14 +68,23 @@ static int read_list_header(struct corpus_grammar *g, const char *line, struct e
     list->first = g->field_count;
     for (line += length; !status && *line == ' '; line += length) {
         length = strcspn(++line, " ");
+        size_t name = strcspn(line, " =");
         if (list->width == GRAMMAR_WIDTH)
             return error_set(err, STATUS_BAD_INPUT, "grammar: list '%s': more than %d fields", list->name,
                              GRAMMAR_WIDTH);
-        status = copy_name(list->field_names[list->width++], line, length, err);
+        status = copy_name(list->field_names[list->width++], line, name, err);
+        if (!status && name < length)
+            status = read_ending(list, line + name, length - name, err);
     }
     if (!status && list->width == 0)
         status = error_set(err, STATUS_BAD_INPUT, "grammar: list '%s': no fields", list->name);
     return status;
+}
+
+static void add_field(struct corpus_grammar *g, const char *text, size_t length)
+{
+    g->fields = make_room(g->fields, &g->field_room, g->field_count + 1, sizeof *g->fields);
+    g->fields[g->field_count++] = (struct grammar_field){text, length};
 }
 
 /* Append the fields of a line; their number. */
@@ -68,21 +92,34 @@ static int read_fields(struct corpus_grammar *g, const char *line)
 {
     for (int width = 1;; width++) {
         size_t length = strcspn(line, "|");
-        g->fields = make_room(g->fields, &g->field_room, g->field_count + 1, sizeof *g->fields);
-        g->fields[g->field_count++] = (struct grammar_field){line, length};
+        add_field(g, line, length);
         if (!line[length])
             return width;
         line += length + 1;
     }
 }
 
+/* Form the next field from the first one of the record. */
+static void add_formed(struct corpus_grammar *g, const struct grammar_field *word, const char *ending)
+{
+    char *formed = grammar_inflect(word->text, word->length, ending);
+    g->formed = make_room(g->formed, &g->formed_room, g->formed_count + 1, sizeof *g->formed);
+    g->formed[g->formed_count++] = formed;
+    add_field(g, formed, strlen(formed));
+}
+
 static int read_record(struct corpus_grammar *g, const char *line, struct error *err)
 {
     struct grammar_list *list = &g->lists[g->list_count - 1];
+    size_t first = g->field_count;
     int width = read_fields(g, line);
-    if (++list->records == GRAMMAR_FRESH)
-        return error_set(err, STATUS_BAD_INPUT, "grammar: list '%s': want fewer than %d records", list->name,
-                         GRAMMAR_FRESH);
+    if (++list->records > GRAMMAR_RECORDS)
+        return error_set(err, STATUS_BAD_INPUT, "grammar: list '%s': want at most %d records", list->name,
+                         GRAMMAR_RECORDS);
+    for (; width < list->width && g->fields[first].length && list->endings[width][0]; width++) {
+        const struct grammar_field word = g->fields[first]; /* adding a field may move them */
+        add_formed(g, &word, list->endings[width]);
+    }
     if (width != list->width)
         return error_set(err, STATUS_BAD_INPUT, "grammar: list '%s': want %d fields, found %d in '%s'", list->name,
                          list->width, width, line);
@@ -138,6 +175,9 @@ void corpus_grammar_destroy(struct corpus_grammar *g)
 {
     if (!g)
         return;
+    for (size_t i = 0; i < g->formed_count; i++)
+        free(g->formed[i]);
+    free(g->formed);
     free(g->fields);
     free(g->rules);
     free(g->synonyms);

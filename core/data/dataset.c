@@ -101,18 +101,13 @@ static int source_fetched(struct source *s, const char *key, const char *split, 
     return error_set(err, STATUS_FAILED, "%s: tinystories has no %s split", key, split);
 }
 
-static bool is_percent(const char *text)
-{
-    size_t n = strlen(text);
-    return n > 1 && text[n - 1] == '%' && text[strspn(text, "0123456789.")] == '%';
-}
-
 /* The validation part of the documents in percent; 0 when validation has a source of its own. */
 static double valid_percent(const struct config *cfg)
 {
     if (strcmp(cfg->valid, "auto") == 0)
         return strcmp(cfg->corpus, "tinystories") == 0 ? 0 : 5;
-    return is_percent(cfg->valid) ? strtod(cfg->valid, NULL) : 0;
+    double percent = config_percent(cfg->valid);
+    return percent > 0 ? percent : 0;
 }
 
 static int find_sources(const struct config *cfg, struct source *train, struct source *valid, struct error *err)

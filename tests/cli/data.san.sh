@@ -81,7 +81,7 @@ check 'a text for a token file' refuses 2 "$T/text: not a token file" "$TAPER" d
 check 'an unknown public text' refuses 2 "no public text 'web'" "$TAPER" data fetch web
 check 'a sum without its split' refuses 2 "--sha256: want SPLIT=HEX" "$TAPER" data fetch tinystories --sha256 abc
 check 'an unknown split' refuses 2 "--split: tinystories has train and valid, got 'test'" "$TAPER" data fetch tinystories --split test
-check 'refusals left nothing behind' bash -c '[ ! -e "$1/x" ] && [ ! -e "$1/y" ] && [ -z "$(find "$1" -name "*.??????" -newer "$1/joined")" ]' - "$T"
+check 'refusals left nothing behind' bash -c '[ ! -e "$1/x" ] && [ ! -e "$1/y" ] && [ -z "$(find "$1" -name "*.writing-*" -newer "$1/joined")" ]' - "$T"
 
 # fetch: curl reads file: addresses too, so the verb is tried without a server (tests/test_fetch.c has one).
 mkdir "$T/site"

@@ -14,6 +14,15 @@
             fail_msg("%s", err_.text);                                                                                 \
     } while (0)
 
+/* A call that must fail with a status, and whose text holds `part`. Wants cmocka.h and string.h. */
+#define BAD(status, part, call)                                                                                        \
+    do {                                                                                                               \
+        struct error err_ = {0}, *err = &err_;                                                                         \
+        assert_int_equal(call, status);                                                                                \
+        if (!strstr(err_.text, part))                                                                                  \
+            fail_msg("'%s' does not say '%s'", err_.text, part);                                                       \
+    } while (0)
+
 struct fixture {
     char dir[64]; /* removed at the end */
     struct home home;

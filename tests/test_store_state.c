@@ -1,0 +1,263 @@
+/* Every change of a run's state, and the order of the queue. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/store_internal.h"
+#include "tests/support/store_fixture.h"
+
+static struct fixture f;
+
+static int setup(void **state)
+{
+    (void)state;
+    fixture_init(&f);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    fixture_fini(&f);
+    return 0;
+}
+
+static const char two_by_two[] = "sweep: s\nvariants: {base: {taper.sites: none}, all: {taper.sites: all}}\n"
+                                 "grid: {seed: [0, 1]}\nrun: {retries: 1}\n";
+
+static const struct store_start start = {"local", "host", "cpu", "cpu:0", "{\"sqlite\":\"3\"}"};
+
+static struct store_run find(const char *id)
+{
+    struct store_run run;
+    GOOD(store_run_find(f.s, id, &run, err));
+    return run;
+}
+
+static void life_of_a_run(void **state)
+{
+    (void)state;
+    char id[CONFIG_ID], other[CONFIG_ID];
+    int attempt = 0;
+    bool found;
+    struct store_run run;
+    struct store_attempt a;
+    int64_t now = store_now();
+    fixture_submit(&f, two_by_two);
+    GOOD(store_next_queued(f.s, DEVICE_CPU, 1, now, &run, &found, err));
+    assert_true(found);
+    fixture_run_id(&f, "s", 0, id);
+    assert_string_equal(run.id, id);
+    assert_string_equal(run.variant, "base");
+    GOOD(store_attempt_begin(f.s, id, &start, &attempt, err));
+    BAD(STATUS_FAILED, "it is starting", store_attempt_begin(f.s, id, &start, &attempt, err));
+    GOOD(store_next_queued(f.s, DEVICE_CPU, 1, now, &run, &found, err));
+    fixture_run_id(&f, "s", 1, other);
+    assert_string_equal(run.id, other);
+    BAD(STATUS_FAILED, "attempt 2 is over", store_attempt_running(f.s, id, 2, "h", 1, 2, "b", err));
+    GOOD(store_attempt_running(f.s, id, 1, "handle", 4242, 99, "boot", err));
+    assert_int_equal(find(id).state, RUN_RUNNING);
+    GOOD(store_attempt_get(f.s, id, 0, &a, err));
+    assert_int_equal(a.pid, 4242);
+    assert_string_equal(a.boot_id, "boot");
+    assert_string_equal(a.slot, "cpu:0");
+    assert_null(a.cause);
+    store_attempt_fini(&a);
+    /* It fails and comes back with a delay. */
+    struct store_exit failed = {"signal", "killed", -1, 9, 5000, 1 << 20, true, now + 60000000};
+    BAD(STATUS_FAILED, "cannot end as running", store_attempt_end(f.s, id, 1, &failed, RUN_RUNNING, err));
+    GOOD(store_attempt_end(f.s, id, 1, &failed, RUN_QUEUED, err));
+    BAD(STATUS_FAILED, "is not live", store_attempt_end(f.s, id, 1, &failed, RUN_FAILED, err));
+    run = find(id);
+    assert_int_equal(run.state, RUN_QUEUED);
+    assert_int_equal(run.failures, 1);
+    assert_int_equal(run.ended, 0);
+    int64_t when;
+    GOOD(store_next_delay(f.s, now, &when, err));
+    assert_true(when == now + 60000000);
+    GOOD(store_next_queued(f.s, DEVICE_CPU, 1, now, &run, &found, err));
+    assert_string_equal(run.id, other);
+    GOOD(store_next_queued(f.s, DEVICE_CPU, 1, now + 60000000, &run, &found, err));
+    assert_string_equal(run.id, id);
+    /* A clock that was set back a day does not hold it for a day. */
+    GOOD(store_next_queued(f.s, DEVICE_CPU, 1, now - 86400000000, &run, &found, err));
+    assert_string_equal(run.id, id);
+    GOOD(store_attempt_begin(f.s, id, &start, &attempt, err));
+    assert_int_equal(attempt, 2);
+    GOOD(store_attempt_end(
+        f.s, id, 2, &(struct store_exit){.cause = "done", .code = 0, .signal = -1, .cpu_us = -1, .peak_bytes = -1},
+        RUN_DONE, err));
+    BAD(STATUS_FAILED, "it is done", store_attempt_begin(f.s, id, &start, &attempt, err));
+    assert_true(find(id).ended >= now);
+    assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM attempt WHERE ended IS NOT NULL"), 2);
+    assert_int_equal(fixture_integer(&f, "SELECT signal FROM attempt WHERE attempt = 1"), 9);
+    assert_int_equal(
+        fixture_integer(&f, "SELECT code IS 0 AND signal IS NULL AND cpu_us IS NULL FROM attempt WHERE attempt = 2"),
+        1);
+    char *events = fixture_text(
+        &f, "SELECT group_concat(kind, ' ') FROM (SELECT kind FROM event WHERE run IS NOT NULL ORDER BY id)");
+    assert_string_equal(events, "starting running queued starting done");
+    free(events);
+}
+
+/* Every change from every state: allowed ones happen, others change nothing. */
+static void only_legal_changes(void **state)
+{
+    (void)state;
+    char id[CONFIG_ID];
+    fixture_submit(&f, "sweep: s\n");
+    fixture_run_id(&f, "s", 0, id);
+    for (int from = 0; from < RUN_STATES; from++)
+        for (int change = 0; change < 6; change++) {
+            char sql[200];
+            int attempt, status;
+            struct store_changed changed;
+            snprintf(sql, sizeof sql,
+                     "DELETE FROM attempt; UPDATE run SET state = '%s', attempts = 0, cancel = 0; UPDATE sweep_run SET "
+                     "wanted = 1",
+                     run_state_name(from));
+            store_exec(f.s, sql, "test", NULL);
+            int64_t events = fixture_integer(&f, "SELECT count(*) FROM event");
+            bool live = from == RUN_STARTING || from == RUN_RUNNING, legal;
+            struct store_exit x = {.cause = "test"};
+            if (change == 0) {
+                legal = from == RUN_QUEUED;
+                status = store_attempt_begin(f.s, id, &start, &attempt, NULL);
+            } else if (change == 1) {
+                legal = live;
+                status = store_attempt_running(f.s, id, 0, NULL, 0, 0, NULL, NULL);
+            } else if (change == 2) {
+                legal = live;
+                status = store_attempt_end(f.s, id, 0, &x, RUN_DONE, NULL);
+            } else if (change == 3) {
+                legal = live;
+                status = store_attempt_end(f.s, id, 0, &x, RUN_QUEUED, NULL);
+            } else if (change == 4) {
+                legal = from == RUN_FAILED || from == RUN_CANCELLED;
+                assert_int_equal(store_retry(f.s, NULL, id, &changed, NULL), STATUS_OK);
+                status = changed.queued == 1 ? STATUS_OK : STATUS_FAILED;
+            } else {
+                legal = from == RUN_QUEUED || live;
+                assert_int_equal(store_cancel(f.s, NULL, id, "test", &changed, NULL), STATUS_OK);
+                status = changed.queued + changed.live == 1 ? STATUS_OK : STATUS_FAILED;
+            }
+            assert_int_equal(status == STATUS_OK, legal);
+            if (!legal) {
+                assert_int_equal(find(id).state, from);
+                assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM event"), events);
+            }
+        }
+}
+
+static void cancel_heeds_other_sweeps(void **state)
+{
+    (void)state;
+    char live[CONFIG_ID];
+    int attempt;
+    struct store_changed out;
+    fixture_submit(&f, two_by_two);
+    fixture_submit(&f, "sweep: t\nbase: {seed: 1}\n"); /* shares one run with s */
+    fixture_run_id(&f, "s", 0, live);
+    GOOD(store_attempt_begin(f.s, live, &start, &attempt, err));
+    BAD(STATUS_BAD_INPUT, "no sweep 'x'", store_cancel(f.s, "x", NULL, NULL, &out, err));
+    BAD(STATUS_BAD_INPUT, "no run 'ffffffffffff'", store_cancel(f.s, NULL, "ffffffffffff", NULL, &out, err));
+    GOOD(store_cancel(f.s, "s", NULL, "user", &out, err));
+    assert_int_equal(out.queued, 2);
+    assert_int_equal(out.live, 1);
+    assert_int_equal(out.kept, 1);
+    assert_true(find(live).cancel > 0);
+    assert_int_equal(find(live).state, RUN_STARTING);
+    /* Lost while a cancel is pending: cancelled, not queued again. */
+    GOOD(store_attempt_end(f.s, live, 1, &(struct store_exit){.cause = "lost", .code = -1, .signal = -1}, RUN_QUEUED,
+                           err));
+    assert_int_equal(find(live).state, RUN_CANCELLED);
+    GOOD(store_cancel(f.s, "t", NULL, "user", &out, err));
+    assert_int_equal(out.queued, 1);
+    bool found;
+    struct store_run run;
+    GOOD(store_next_queued(f.s, DEVICE_CPU, 8, store_now(), &run, &found, err));
+    assert_false(found);
+    GOOD(store_retry(f.s, "s", NULL, &out, err));
+    assert_int_equal(out.queued, 4);
+    GOOD(store_cancel(f.s, NULL, live, "user", &out, err));
+    assert_int_equal(out.queued, 1);
+}
+
+static void queue_order(void **state)
+{
+    (void)state;
+    struct store_run run;
+    bool found;
+    fixture_submit(&f, "sweep: low\nbase: {seed: 1}\nrun: {priority: -1}\n");
+    fixture_submit(&f, "sweep: big\nbase: {seed: 2}\nrun: {priority: 9, slots: 4}\n");
+    fixture_submit(&f, "sweep: one\nbase: {seed: 3}\n");
+    fixture_submit(&f, "sweep: two\nbase: {seed: 4}\n");
+    fixture_submit(&f, "sweep: gpu\nbase: {seed: 5, device: cuda}\nrun: {priority: 9}\n");
+    int64_t now = store_now();
+    GOOD(store_next_queued(f.s, DEVICE_CPU, 4, now, &run, &found, err));
+    assert_string_equal(run.sweep, "big");
+    GOOD(store_next_queued(f.s, DEVICE_CPU, 3, now, &run, &found, err));
+    assert_string_equal(run.sweep, "one");
+    GOOD(store_sweep_pause(f.s, "one", true, err));
+    GOOD(store_next_queued(f.s, DEVICE_CPU, 3, now, &run, &found, err));
+    assert_string_equal(run.sweep, "two");
+    /* A run of a paused sweep that another wants too is not held. */
+    fixture_submit(&f, "sweep: also-one\nbase: {seed: 3}\n");
+    GOOD(store_next_queued(f.s, DEVICE_CPU, 3, now, &run, &found, err));
+    assert_string_equal(run.sweep, "one");
+    GOOD(store_next_queued(f.s, DEVICE_CUDA, 1, now, &run, &found, err));
+    assert_string_equal(run.sweep, "gpu");
+    GOOD(store_sweep_pause(f.s, "one", true, err));
+    assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM event WHERE kind = 'paused'"), 1);
+    BAD(STATUS_BAD_INPUT, "no sweep 'onee' (there is one)", store_sweep_pause(f.s, "onee", true, err));
+}
+
+static int count_state(void *arg, const struct store_run *run)
+{
+    ((int *)arg)[run->state]++;
+    return 0;
+}
+
+static void runs_by_state(void **state)
+{
+    (void)state;
+    char id[CONFIG_ID];
+    int attempt;
+    fixture_submit(&f, two_by_two);
+    fixture_run_id(&f, "s", 1, id);
+    GOOD(store_attempt_begin(f.s, id, &start, &attempt, err));
+    int seen[RUN_STATES] = {0};
+    GOOD(store_runs_each(f.s, &(struct store_filter){.states = 1u << RUN_STARTING | 1u << RUN_RUNNING}, count_state,
+                         seen, err));
+    assert_int_equal(seen[RUN_STARTING], 1);
+    GOOD(store_runs_each(f.s, &(struct store_filter){.states = 1u << RUN_RUNNING}, count_state, seen, err));
+    assert_int_equal(seen[RUN_RUNNING], 0);
+    GOOD(store_runs_each(f.s, &(struct store_filter){.states = 1u << RUN_QUEUED}, count_state, seen, err));
+    assert_int_equal(seen[RUN_QUEUED], 3);
+    memset(seen, 0, sizeof seen);
+    GOOD(store_runs_each(f.s, &(struct store_filter){.sweep = "s", .states = 1u << RUN_STARTING, .limit = 9},
+                         count_state, seen, err));
+    assert_int_equal(seen[RUN_STARTING], 1);
+    assert_int_equal(seen[RUN_QUEUED], 0);
+    GOOD(store_runs_each(f.s, &(struct store_filter){.limit = 2}, count_state, seen, err));
+    assert_int_equal(seen[RUN_QUEUED] + seen[RUN_STARTING], 3);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        CASE(life_of_a_run),
+        CASE(only_legal_changes),
+        CASE(cancel_heeds_other_sweeps),
+        CASE(queue_order),
+        CASE(runs_by_state),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
