@@ -181,7 +181,7 @@ $(BUILD)/tests/gpu/libcuda.so.1: tests/gpu/fakecuda/fakecuda.c
 	$(CC) -std=gnu11 -O1 -Wall -Wextra -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $<
 
 # What the loading test gives to the loader.
-$(BUILD)/tests/gpu/lib%.so: tests/gpu/libraries/%.c
+$(BUILD)/tests/gpu/lib%.so: tests/gpu/libraries/%.c core/gpu_load.h core/ops.h
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -std=gnu11 -O1 -Wall -Wextra -fPIC -shared -o $@ $<
 $(BUILD)/tests/test_gpu_load: | $(patsubst tests/gpu/libraries/%.c,$(BUILD)/tests/gpu/lib%.so,$(wildcard tests/gpu/libraries/*.c))

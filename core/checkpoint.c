@@ -12,7 +12,7 @@ enum { BLOCKS = 3 };
 static const char *const prefixes[BLOCKS] = {"", "adam.m/", "adam.v/"};
 
 struct scalars_on_disk {
-    int64_t step, adam_step[GROUP_COUNT], ema_updates;
+    int64_t step, adam_step[GROUP_COUNT], ema_updates, skipped[2];
     double target;
 };
 
@@ -53,13 +53,16 @@ static void gather(struct writing *w, const struct trainer *t)
             put(w, memory_format("%s.c", table->sites[i].name), TENSOR_F32, 1, (int64_t[]){1}, w->c + i);
     w->ema = memory_alloc(sums, sizeof *w->ema);
     m->ops->download(m->be, w->ema, t->ema, sums * sizeof *w->ema);
-    w->scalars = (struct scalars_on_disk){.step = t->step, .ema_updates = t->ema_updates, .target = t->target};
+    w->scalars = (struct scalars_on_disk){.step = t->step, .ema_updates = t->ema_updates, .target = t->target,
+                                            .skipped = {t->skipped, t->skipped_in_a_row}};
     memcpy(w->scalars.adam_step, t->adam_step, sizeof w->scalars.adam_step);
     put(w, memory_string("state/ema"), TENSOR_F64, 2, (int64_t[]){table->site_count, SITE_SUMS}, w->ema);
     put(w, memory_string("state/target"), TENSOR_F64, 1, (int64_t[]){1}, &w->scalars.target);
     put(w, memory_string("state/step"), TENSOR_I64, 1, (int64_t[]){1}, &w->scalars.step);
     put(w, memory_string("state/adam_step"), TENSOR_I64, 1, (int64_t[]){GROUP_COUNT}, w->scalars.adam_step);
     put(w, memory_string("state/ema_updates"), TENSOR_I64, 1, (int64_t[]){1}, &w->scalars.ema_updates);
+    if (t->skipped)
+        put(w, memory_string("state/skipped"), TENSOR_I64, 1, (int64_t[]){2}, w->scalars.skipped);
 }
 
 static json_t *metadata_of(const struct trainer *t, const struct checkpoint_data *data)
@@ -169,8 +172,9 @@ static int read_block(const struct tensorfile *f, const struct model *m, const c
 static int read_state(const struct tensorfile *f, struct trainer *t, struct error *err)
 {
     const struct model *m = t->model;
-    const int64_t one[] = {1}, groups[] = {GROUP_COUNT}, sums[] = {m->table.site_count, SITE_SUMS};
+    const int64_t one[] = {1}, two[] = {2}, groups[] = {GROUP_COUNT}, sums[] = {m->table.site_count, SITE_SUMS};
     size_t count = (size_t)m->table.site_count * SITE_SUMS;
+    int64_t skipped[2] = {0};
     double *ema = memory_alloc(count, sizeof *ema);
     int status = tensorfile_read_i64(f, "state/step", 1, one, &t->step, err);
     if (!status)
@@ -181,10 +185,16 @@ static int read_state(const struct tensorfile *f, struct trainer *t, struct erro
         status = tensorfile_read_f64(f, "state/target", 1, one, &t->target, err);
     if (!status)
         status = tensorfile_read_f64(f, "state/ema", 2, sums, ema, err);
+    if (!status && tensorfile_find(f, "state/skipped"))
+        status = tensorfile_read_i64(f, "state/skipped", 1, two, skipped, err);
+    if (!status && (skipped[1] < 0 || skipped[1] > skipped[0] || skipped[0] > t->step))
+        status = error_set(err, STATUS_BAD_INPUT, "%s: state/skipped: %lld, %lld in a row, of %lld steps", f->path,
+                           (long long)skipped[0], (long long)skipped[1], (long long)t->step);
     if (!status && (t->step < 0 || t->step > m->cfg.steps))
         status = error_set(err, STATUS_BAD_INPUT, "%s: step %lld is outside the run's %lld", f->path, (long long)t->step,
                            (long long)m->cfg.steps);
     if (!status) {
+        trainer_resume_skipped(t, skipped[0], skipped[1]);
         m->ops->upload(m->be, t->ema, ema, count * sizeof *ema);
         status = m->ops->sync(m->be, err);
     }

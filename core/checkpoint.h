@@ -1,7 +1,8 @@
 /* Checkpoints: parameters, moments, averages and the step, in one safetensors file replaced atomically.
  *
  * Tensors: every parameter under its name, SITE.c [1] of tapered sites; adam.m/NAME and adam.v/NAME; state/step [1],
- * state/adam_step [3], state/ema_updates [1] (I64), state/ema [sites,3], state/target [1] (F64).
+ * state/adam_step [3], state/ema_updates [1] (I64), state/ema [sites,3], state/target [1] (F64);
+ * where steps were skipped, state/skipped [2] (I64): of the whole run, and in a row up to this step.
  * __metadata__: config (JSON), corpus and tokenizer (digests), version. */
 #ifndef TAPER_CORE_CHECKPOINT_H
 #define TAPER_CORE_CHECKPOINT_H
@@ -13,7 +14,7 @@ struct checkpoint_data {
     const char *corpus, *tokenizer;
 };
 
-/* Write the trainer's state. On failure the old file is untouched: disk full, or a parameter or moment that is not
+/* Write the state of a trainer that is settled. On failure the old file is untouched: disk full, or a parameter or moment that is not
  * finite (the error names step and tensor). */
 int checkpoint_write(const char *path, const struct trainer *t, const struct checkpoint_data *data, struct error *err);
 

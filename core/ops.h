@@ -52,6 +52,19 @@ struct step_scalars {
     int32_t step;
 };
 
+/* What has become of the steps, worked out where the work is, so that nobody waits for it. Backend memory, zeroed by its
+ * owner before the first step. A step whose loss, aux loss or gradient is not finite is skipped: nothing is updated. */
+struct step_outcome {
+    int32_t skip;     /* this step: nothing is updated */
+    int32_t in_a_row; /* steps skipped up to this one */
+    int32_t stopped;  /* the step at which in_a_row reached the limit, every later one is skipped too; 0: none */
+    int32_t last;     /* the step skipped last (until stopped is set), and what it had summed up: */
+    double ce, aux, norm_sq;
+    /* Since the owner last cleared them: steps skipped, and what the owner has counted and did not happen. */
+    int32_t skipped, missed_updates[GROUP_COUNT], missed_averages;
+    int32_t reserved;
+};
+
 enum op_act { ACT_NONE, ACT_GELU, ACT_GELU_TANH, ACT_SWIGLU };
 
 /* TaperNorm and plain norms, paper.md section 1. s = r(h) (RMS) or sigma(h) (LayerNorm), x = h (RMS) or h - mean(h):
@@ -174,6 +187,39 @@ struct radial_probe {
     int N, C;
 };
 
+/* A step's numbers summed over its tokens, in the order of core/probe.h. The maxima are of numbers that are not
+ * negative, and NaN when one is. */
+enum token_sum {
+    TOKEN_CE,
+    TOKEN_SCALE, TOKEN_SCALE_SQ, TOKEN_SCALE_MAX,
+    TOKEN_LOGIT_SQ, TOKEN_LOGIT_MAX, TOKEN_LOGIT_VAR, TOKEN_MARGIN, TOKEN_P_CORRECT, TOKEN_ENTROPY,
+    TOKEN_RADIAL, TOKEN_RADIAL_SQ, TOKEN_TANGENTIAL_SQ, TOKEN_AUX_RADIAL,
+    TOKEN_LEADING, /* tokens whose correct class leads: margin > 0 */
+    TOKEN_BOUNDED, /* of these, those within proposition 2's bound; NaN when one of them cannot be told (LayerNorm) */
+    TOKEN_SUMS
+};
+
+/* sums[s] += sum_n, or the larger one for the maxima. */
+struct token_sums {
+    const float *ce;          /* [N] */
+    struct logit_stats stats; /* all NULL: TOKEN_CE alone is added to */
+    const float *scale, *radial, *tangential; /* [N]; read with the statistics */
+    const float *aux_radial;  /* [N]; NULL: none */
+    enum norm_kind kind;      /* of the final norm: its scale gives |h| with RMS */
+    double eps;               /* of the final norm */
+    double *sums;             /* [TOKEN_SUMS] */
+    int N, C;
+};
+
+/* Skip the step or not, before its update. Sets outcome->skip, counts in outcome. */
+struct step_verdict {
+    const double *ce_sum, *aux_sum, *norm_sq; /* [1] each */
+    const struct step_scalars *scalars;       /* step, adam_step */
+    struct step_outcome *outcome;
+    bool averaging; /* a step of calibration: when it is skipped, its averages are missed as well */
+    int limit;      /* so many skipped in a row stop the run; at least 1 */
+};
+
 /* A run of the flat parameter block that is updated alike. Offsets and sizes in floats. */
 struct param_segment {
     size_t offset, size;
@@ -192,6 +238,8 @@ struct adamw {
     float clip;            /* 0: no clipping */
     float beta1, beta2, eps, weight_decay;
     const struct step_scalars *scalars; /* lr, adam_step */
+    /* NULL: none. Nothing is touched when it says skip; else its missed updates are not counted among adam_step. */
+    const struct step_outcome *outcome;
 };
 
 /* One query a sequence against the cache, after writing this token's k and v at position pos[b] (rotated with rope). */
@@ -215,8 +263,13 @@ struct sample_tokens {
     int B, V;
 };
 
+enum { STAGED_MOST = 2 };
+
 struct ops {
     const char *name; /* "reference", "cpu", "cuda" */
+    /* Calls return before the work is done, and reading a result back waits for it: the trainer then reads only what is
+     * to be reported, when it is. */
+    bool deferred;
 
     /* Lifecycle. destroy(NULL) is fine; memory not released by then is released with the backend. */
     int (*create)(struct backend **out, const struct backend_options *options, struct error *err);
@@ -230,6 +283,11 @@ struct ops {
     void (*copy)(struct backend *be, void *to, const void *from, size_t bytes);     /* within the backend */
     void (*zero)(struct backend *be, void *memory, size_t bytes);
     int (*sync)(struct backend *be, struct error *err); /* wait; report the first error since the last sync */
+
+    /* Data ahead of the work: stage takes a copy and begins to send it, and unstage, in order with the ops, puts what was
+     * staged first into `to`. At most STAGED_MOST are on their way, each as large as the first one at most. */
+    void (*stage)(struct backend *be, const void *from, size_t bytes);
+    void (*unstage)(struct backend *be, void *to, size_t bytes);
 
     /* Run body(arg), which enqueues ops. The first call with a key may record it as a graph, later ones replay the
      * recording without calling body: body must enqueue the same work with the same pointers each time. key 0..63;
@@ -261,8 +319,12 @@ struct ops {
     void (*sum_squares)(struct backend *be, double *out, const float *x, const struct param_segment *segments,
                         int count, const struct step_scalars *scalars);
     void (*adamw)(struct backend *be, const struct adamw *a);
-    /* ema[i] = decay*ema[i] + (1-decay)*sums[i]*scale, i < count. The bias correction is the reader's. */
-    void (*ema_update)(struct backend *be, double *ema, const double *sums, double decay, double scale, int count);
+    /* ema[i] = decay*ema[i] + (1-decay)*sums[i]*scale, i < count; nothing when the outcome (NULL: none) says skip. The
+     * bias correction is the reader's. */
+    void (*ema_update)(struct backend *be, double *ema, const double *sums, double decay, double scale, int count,
+                       const struct step_outcome *outcome);
+    void (*token_sums)(struct backend *be, const struct token_sums *a);
+    void (*judge_step)(struct backend *be, const struct step_verdict *a);
 
     void (*decode_attention)(struct backend *be, const struct decode_attention *a);
     void (*sample)(struct backend *be, const struct sample_tokens *a);

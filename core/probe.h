@@ -1,4 +1,4 @@
-/* The numbers of one logged step: paper.md section 2, reduced on the host from the per-token arrays of its passes. */
+/* The numbers of one logged step: paper.md section 2, from the sums over its tokens (enum token_sum). */
 #ifndef TAPER_CORE_PROBE_H
 #define TAPER_CORE_PROBE_H
 
@@ -30,27 +30,12 @@ struct site_stats {
     double gamma_norm, gamma_tilde_norm; /* Euclidean norms; NaN where there is no such vector */
 };
 
-/* Accumulates over the micro-batches of a step. */
-struct probe {
-    double tokens, ce, scale, scale_sq, scale_max, logit_sq, logit_max, logit_var, margin, p_correct, entropy;
-    double radial, radial_sq, tangential_sq, aux_radial, leading, bounded;
-    float *buffer, *margins, *p_corrects, *scales; /* [N], host */
-};
+/* Add what the arrays of a pass sum up to: with statistics all of it, else the loss alone; aux: the pass had the aux loss
+ * on. Enqueues only. sums [TOKEN_SUMS], backend memory. */
+void probe_add(double *sums, const struct model *m, const struct activations *a, bool statistics, bool aux);
 
-void probe_create(struct probe *p, int N);
-void probe_destroy(struct probe *p);
-
-/* Start a step. */
-void probe_reset(struct probe *p);
-
-/* Take in the arrays of a pass with statistics; aux: the pass had the aux loss on. */
-void probe_add(struct probe *p, const struct model *m, const struct activations *a, bool aux);
-
-/* Take in the loss alone, from a pass without statistics. */
-void probe_add_loss(struct probe *p, const struct model *m, const struct activations *a);
-
-/* The step's numbers; aux and scale_target are left to the caller. */
-void probe_finish(const struct probe *p, int64_t vocab, struct step_stats *out);
+/* A step's numbers from its sums, over so many tokens; aux and scale_target are left to the caller. */
+void probe_finish(const double sums[TOKEN_SUMS], double tokens, int64_t vocab, struct step_stats *out);
 
 /* Put the fields into a JSON object under their column names. */
 void probe_step_to_json(const struct step_stats *s, json_t *object);

@@ -8,6 +8,8 @@
 #define TIMED_OPS(OP)                                                                                                 \
     OP(upload, (struct backend *be, void *to, const void *from, size_t bytes), (be, to, from, bytes))                 \
     OP(download, (struct backend *be, void *to, const void *from, size_t bytes), (be, to, from, bytes))               \
+    OP(stage, (struct backend *be, const void *from, size_t bytes), (be, from, bytes))                                \
+    OP(unstage, (struct backend *be, void *to, size_t bytes), (be, to, bytes))                                        \
     OP(copy, (struct backend *be, void *to, const void *from, size_t bytes), (be, to, from, bytes))                   \
     OP(zero, (struct backend *be, void *memory, size_t bytes), (be, memory, bytes))                                   \
     OP(embed_forward, (struct backend *be, float *out, const int32_t *tokens, const float *tok, const float *pos,     \
@@ -26,8 +28,10 @@
     OP(sum_squares, (struct backend *be, double *out, const float *x, const struct param_segment *segments,           \
                      int count, const struct step_scalars *scalars), (be, out, x, segments, count, scalars))          \
     OP(adamw, (struct backend *be, const struct adamw *a), (be, a))                                                   \
-    OP(ema_update, (struct backend *be, double *ema, const double *sums, double decay, double scale, int count),      \
-       (be, ema, sums, decay, scale, count))                                                                          \
+    OP(ema_update, (struct backend *be, double *ema, const double *sums, double decay, double scale, int count,       \
+                    const struct step_outcome *outcome), (be, ema, sums, decay, scale, count, outcome))               \
+    OP(token_sums, (struct backend *be, const struct token_sums *a), (be, a))                                         \
+    OP(judge_step, (struct backend *be, const struct step_verdict *a), (be, a))                                       \
     OP(decode_attention, (struct backend *be, const struct decode_attention *a), (be, a))                             \
     OP(sample, (struct backend *be, const struct sample_tokens *a), (be, a))
 

@@ -213,13 +213,6 @@ static bool due(int64_t step, int64_t every)
     return every > 0 && step % every == 0;
 }
 
-static int save(struct run *r, struct error *err)
-{
-    struct checkpoint_data data = data_of(r);
-    int status = checkpoint_write(r->checkpoint_path, &r->trainer, &data, err);
-    return status ? status : run_log_event(r, "checkpoint", "", err);
-}
-
 static int evaluate_now(struct run *r, int64_t most, struct error *err)
 {
     struct evaluation e;
@@ -232,25 +225,87 @@ static int evaluate_now(struct run *r, int64_t most, struct error *err)
     return run_log_eval(r, e.loss, e.tokens, err);
 }
 
+/* The batch of step k, on its way while the step before is at work. */
+static void stage(struct run *r, int64_t k)
+{
+    const struct config *cfg = r->cfg;
+    batch_windows(&r->data.train, (uint64_t)cfg->seed, k, cfg->accumulate * cfg->batch, cfg->context, r->windows);
+    trainer_stage(&r->trainer, r->windows);
+}
+
+/* Every step so far is done: they took what passed since the last such moment, in equal parts where the device was ahead
+ * of us. */
+static void take_time(struct run *r)
+{
+    const int64_t steps = r->trainer.step - r->settled_step;
+    const double ms = now_ms() - r->settled_at, each = ms / (double)steps, kept = pow(0.9, (double)steps);
+    for (int64_t i = 0; i < steps; i++)
+        run_log_time(r, each);
+    if (steps > 0) {
+        r->trained_ms += ms;
+        r->recent_ms = r->recent_ms > 0 ? kept * r->recent_ms + (1 - kept) * each : each;
+    }
+    r->settled_step = r->trainer.step;
+}
+
+/* Said once, when it is known; where the first such step is the end, that is said then. */
+static int log_skipped(struct run *r, struct error *err)
+{
+    const struct trainer *t = &r->trainer;
+    char what[200], text[320];
+    int64_t before = r->known_skipped;
+    r->known_skipped = t->skipped;
+    if (t->skipped == before || !r->ops->deferred)
+        return STATUS_OK;
+    trainer_describe_skipped(t, what, sizeof what);
+    snprintf(text, sizeof text, "step %lld: %s; its update was left out (%lld so far)", (long long)t->last_skipped.step, what,
+             (long long)t->skipped);
+    return run_log_event(r, "skipped", text, err);
+}
+
+/* Wait for the steps that are on their way, and take in what became of them. */
+static int settle(struct run *r, struct error *err)
+{
+    struct error logging = {0};
+    int status = trainer_settle(&r->trainer, err);
+    take_time(r);
+    r->result->step = r->trainer.step;
+    if (log_skipped(r, &logging) && !status)
+        status = error_set(err, logging.status, "%s", logging.text);
+    return status;
+}
+
+static int save(struct run *r, struct error *err)
+{
+    struct checkpoint_data data = data_of(r);
+    int status = settle(r, err);
+    if (!status)
+        status = checkpoint_write(r->checkpoint_path, &r->trainer, &data, err);
+    return status ? status : run_log_event(r, "checkpoint", "", err);
+}
+
 static int one_step(struct run *r, struct error *err)
 {
     const struct config *cfg = r->cfg;
     int64_t k = r->trainer.step + 1;
     struct step_report report = {.sites = r->sites};
-    double begin = now_ms();
-    batch_windows(&r->data.train, (uint64_t)cfg->seed, k, cfg->accumulate * cfg->batch, cfg->context, r->windows);
     bool logged = k == 1 || k == cfg->steps || due(k, cfg->log_every);
+    if (r->settled_step == k - 1)
+        r->settled_at = now_ms();
+    if (k < cfg->steps)
+        stage(r, k + 1);
     profile_count(true);
-    int status = trainer_step(&r->trainer, r->windows, logged, &report, err);
+    int status = trainer_step(&r->trainer, NULL, logged, &report, err);
     profile_count(false);
-    double ms = now_ms() - begin;
+    if (!status && (logged || !r->ops->deferred))
+        status = settle(r, err);
+    else if (status)
+        log_skipped(r, NULL);
     if (status)
         return status;
-    r->result->step = k;
-    r->last_loss = report.stats.ce;
-    r->trained_ms += ms;
-    r->recent_ms = r->recent_ms > 0 ? 0.9 * r->recent_ms + 0.1 * ms : ms;
-    status = run_log_step(r, &report, ms, err);
+    if (logged || !r->ops->deferred)
+        r->last_loss = report.stats.ce;
+    status = run_log_step(r, &report, err);
     run_show(r, "train");
     return status;
 }
@@ -283,10 +338,16 @@ static int train_steps(struct run *r, struct error *err)
         status = evaluate_now(r, cfg->eval_tokens, err);
     if (status) /* nothing has changed since the checkpoint */
         return status == STATUS_STOPPED ? stopped(r, err) : status;
+    r->settled_step = first;
+    r->known_skipped = r->trainer.skipped;
+    if (first < cfg->steps)
+        stage(r, first + 1);
     while (r->trainer.step < cfg->steps) {
         status = one_step(r, err);
         int64_t k = r->trainer.step;
         bool last = k == cfg->steps;
+        if (!status && due(k, eval_every))
+            status = settle(r, err);
         if (!status && !last && due(k, eval_every))
             status = evaluate_now(r, cfg->eval_tokens, err);
         bool stop = status == STATUS_STOPPED || (r->options->stop && *r->options->stop);

@@ -27,11 +27,16 @@ struct run {
     size_t pending, pending_room;
     double last_loss;
     double trained_ms;        /* of all steps of this attempt */
+    int64_t settled_step;     /* the last one that is known to be done */
+    double settled_at;        /* when the steps after it began, on the monotonic clock */
+    int64_t known_skipped;    /* skipped steps the journal knows of */
     double recent_ms;         /* moving average of the step time, for the progress line */
 };
 
 /* Lines of the journal. */
-int run_log_step(struct run *r, const struct step_report *report, double ms, struct error *err);
+int run_log_step(struct run *r, const struct step_report *report, struct error *err); /* nothing unless it is logged */
+/* The time of the next step that has none yet; a logged step has one before its line is written. */
+void run_log_time(struct run *r, double ms);
 int run_log_eval(struct run *r, double loss, int64_t tokens, struct error *err);
 int run_log_event(struct run *r, const char *kind, const char *text, struct error *err);
 /* The last line of an attempt: how it ended. */

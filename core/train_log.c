@@ -15,7 +15,7 @@ static json_t *take_times(struct run *r)
     return times;
 }
 
-static void remember_time(struct run *r, double ms)
+void run_log_time(struct run *r, double ms)
 {
     if (r->pending == r->pending_room) {
         r->pending_room = r->pending_room ? 2 * r->pending_room : 64;
@@ -24,10 +24,9 @@ static void remember_time(struct run *r, double ms)
     r->pending_ms[r->pending++] = ms;
 }
 
-int run_log_step(struct run *r, const struct step_report *report, double ms, struct error *err)
+int run_log_step(struct run *r, const struct step_report *report, struct error *err)
 {
     const struct config *cfg = r->cfg;
-    remember_time(r, ms);
     if (!report->logged)
         return STATUS_OK;
     json_t *line = json_object(), *sites = json_array();
@@ -37,7 +36,7 @@ int run_log_step(struct run *r, const struct step_report *report, double ms, str
     json_object_set_new(line, "gate", journal_number(report->gate));
     json_object_set_new(line, "grad_norm", journal_number(report->grad_norm));
     probe_step_to_json(&report->stats, line);
-    json_object_set_new(line, "ms", journal_number(ms));
+    json_object_set_new(line, "ms", journal_number(r->pending_ms[r->pending - 1]));
     json_object_set_new(line, "step_ms", take_times(r));
     for (int i = 0; i < r->model.table.site_count; i++)
         json_array_append_new(sites, probe_site_to_json(r->model.table.sites[i].name, &report->sites[i]));

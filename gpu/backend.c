@@ -72,8 +72,7 @@ static void *allocate(struct backend *be, size_t bytes, struct error *err)
     return NULL;
 }
 
-/* The same within an op, where the failure is kept. */
-static void *allocate_here(struct backend *be, size_t bytes)
+void *backend_memory(struct backend *be, size_t bytes)
 {
     struct error err = {0};
     if (device_failed(be->device))
@@ -140,7 +139,7 @@ void *backend_scratch(struct backend *be, size_t bytes)
         return NULL;
     }
     size_t whole = bytes > SCRATCH_LEAST ? bytes : SCRATCH_LEAST;
-    void *chunk = allocate_here(be, whole);
+    void *chunk = backend_memory(be, whole);
     if (!chunk)
         return NULL;
     s->chunks[s->count] = chunk;
@@ -172,7 +171,7 @@ static struct region *twinned(struct backend *be, const float *p)
         return NULL;
     }
     if (!r->twin)
-        r->twin = allocate_here(be, (r->bytes + 1) / 2 + SCRATCH_ALIGN);
+        r->twin = backend_memory(be, (r->bytes + 1) / 2 + SCRATCH_ALIGN);
     return r->twin ? r : NULL;
 }
 
@@ -376,7 +375,7 @@ const struct tile_table *backend_tiles(struct backend *be, const struct param_se
     }
     struct tile_table *t = &be->tables[be->table_count];
     struct tile *tiles = cut_tiles(segments, count, &t->count);
-    t->tiles = allocate_here(be, ((size_t)t->count + 1) * sizeof *tiles);
+    t->tiles = backend_memory(be, ((size_t)t->count + 1) * sizeof *tiles);
     if (t->tiles) {
         device_upload(be->device, t->tiles, tiles, (size_t)t->count * sizeof *tiles);
         t->segments = memory_alloc((size_t)count + 1, sizeof *t->segments);

@@ -29,6 +29,17 @@ struct tile_table {
     struct tile *tiles; /* device memory */
 };
 
+/* What is on its way by the copy stream: slots in turn, in page-locked and in device memory. */
+struct ahead {
+    size_t room; /* bytes of a slot; 0: not opened */
+    unsigned staged, taken;
+    struct ahead_slot {
+        void *host, *memory;
+        struct device_event *arrived; /* what was sent is in memory, and host is free */
+        struct device_event *taken;   /* memory is free */
+    } slots[STAGED_MOST];
+};
+
 struct recording {
     struct device_graph *graph;
     bool warm;           /* the body ran once: plans, workspaces and twins are there */
@@ -42,6 +53,7 @@ struct backend {
     bool capturing;
     struct regions regions;
     struct scratch scratch;
+    struct ahead ahead;
     struct recording recordings[GRAPH_KEYS];
     struct tile_table tables[TILE_TABLES];
     int table_count;
@@ -53,6 +65,9 @@ void *backend_stream(struct backend *be);
 void backend_begin(struct backend *be, const char *op);
 /* And ends here: a launch that failed is kept. */
 void backend_end(struct backend *be);
+
+/* Device memory within an op. NULL after a failure, which is kept. */
+void *backend_memory(struct backend *be, size_t bytes);
 
 /* Scratch of the op, 256-byte aligned. NULL after a failure, which is kept: the caller then returns. */
 void *backend_scratch(struct backend *be, size_t bytes);
@@ -86,6 +101,8 @@ void backend_download(struct backend *be, void *to, const void *from, size_t byt
 void backend_copy(struct backend *be, void *to, const void *from, size_t bytes);
 void backend_zero(struct backend *be, void *memory, size_t bytes);
 int backend_sync(struct backend *be, struct error *err);
+void backend_stage(struct backend *be, const void *from, size_t bytes);
+void backend_unstage(struct backend *be, void *to, size_t bytes);
 void backend_replay(struct backend *be, int key, void (*body)(void *arg), void *arg);
 void backend_forget_graphs(struct backend *be);
 
@@ -106,7 +123,10 @@ void gpu_radial_probe(struct backend *be, const struct radial_probe *a);
 void gpu_sum_squares(struct backend *be, double *out, const float *x, const struct param_segment *segments, int count,
                      const struct step_scalars *scalars);
 void gpu_adamw(struct backend *be, const struct adamw *a);
-void gpu_ema_update(struct backend *be, double *ema, const double *sums, double decay, double scale, int count);
+void gpu_ema_update(struct backend *be, double *ema, const double *sums, double decay, double scale, int count,
+                    const struct step_outcome *outcome);
+void gpu_token_sums(struct backend *be, const struct token_sums *a);
+void gpu_judge_step(struct backend *be, const struct step_verdict *a);
 void gpu_decode_attention(struct backend *be, const struct decode_attention *a);
 void gpu_sample(struct backend *be, const struct sample_tokens *a);
 

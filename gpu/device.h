@@ -1,4 +1,5 @@
-/* The device as the backend sees it: memory, one stream, graphs, matrix products, cuDNN's attention.
+/* The device as the backend sees it: memory, a stream of work and one of copies, graphs, matrix products, cuDNN's
+ * attention.
  *
  * device_cuda.c and its neighbours implement it with CUDA; the tests link an implementation in host memory instead, so
  * that the backend's code runs without a GPU. Calls enqueue on the stream and return nothing: the first failure is kept
@@ -17,6 +18,7 @@
 struct device;
 struct device_graph;   /* a recording */
 struct attention_plan; /* owned by the device */
+struct device_event;   /* owned by the device */
 
 /* The GPU of a UUID ("GPU-..." or "MIG-..."), NULL for the first visible one. STATUS_FAILED says what is missing. */
 int device_open(struct device **out, const char *uuid, struct error *err);
@@ -36,7 +38,7 @@ bool device_failed(const struct device *d);
 /* Wait for the stream; report and clear the failure that was kept. */
 int device_take_fault(struct device *d, struct error *err);
 
-/* Zeroed memory, aligned to 256 bytes, NULL (and no failure kept) when there is not enough. Not while capturing. */
+/* Memory, zeroed by the stream of work, aligned to 256 bytes, NULL (and no failure kept) when there is not enough. Not while capturing. */
 void *device_allocate(struct device *d, size_t bytes);
 void device_release(struct device *d, void *memory); /* waits for the stream; NULL is fine */
 void device_memory(struct device *d, size_t *free_bytes, size_t *total_bytes);
@@ -46,6 +48,22 @@ void device_upload(struct device *d, void *to, const void *from, size_t bytes);
 void device_download(struct device *d, void *to, const void *from, size_t bytes);
 void device_copy(struct device *d, void *to, const void *from, size_t bytes);
 void device_zero(struct device *d, void *memory, size_t bytes);
+
+/* Copies ahead of the work, on a stream of their own. Between the streams only events order anything. Not while
+ * recording. */
+enum device_queue { QUEUE_WORK, QUEUE_COPY, QUEUES };
+
+struct device_event *device_event_create(struct device *d); /* NULL after a failure */
+void device_event_record(struct device *d, struct device_event *event, enum device_queue queue);
+/* What is enqueued on the queue from here on begins after all that preceded the event's last record, if there was one. */
+void device_event_wait(struct device *d, struct device_event *event, enum device_queue queue);
+/* The caller waits for the event's last record, if there was one. */
+void device_event_synchronize(struct device *d, struct device_event *event);
+
+/* Page-locked host memory, the device's; NULL (and no failure kept) when there is not enough. */
+void *device_allocate_host(struct device *d, size_t bytes);
+/* From page-locked memory, which must stay as it is until then, on QUEUE_COPY. */
+void device_send(struct device *d, void *to, const void *from, size_t bytes);
 
 /* Record what is enqueued between begin and end instead of running it; end gives NULL after a failure. */
 void device_capture_begin(struct device *d);

@@ -106,6 +106,7 @@ static void open_parts(struct device *d)
     d->deterministic = !backward || strcmp(backward, "atomic") != 0;
     if (!CUDA_TRY(d, cudaSetDevice(d->index)) ||
         !CUDA_TRY(d, cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking)) ||
+        !CUDA_TRY(d, cudaStreamCreateWithFlags(&d->copies, cudaStreamNonBlocking)) ||
         !CUDA_TRY(d, cudaMallocHost((void **)&d->staging.memory, 2 * (size_t)STAGING_HALF)))
         return;
     for (int i = 0; i < 2; i++)
@@ -140,6 +141,8 @@ void device_close(struct device *d)
         return;
     if (d->stream)
         cudaStreamSynchronize(d->stream);
+    if (d->copies)
+        cudaStreamSynchronize(d->copies);
     plans_free(d);
     products_free(d);
     if (d->blas)
@@ -149,7 +152,13 @@ void device_close(struct device *d)
     for (int i = 0; i < 2; i++)
         if (d->staging.sent[i])
             cudaEventDestroy(d->staging.sent[i]);
+    for (int i = 0; i < d->event_count; i++)
+        cudaEventDestroy(d->events[i]);
+    for (int i = 0; i < d->host_count; i++)
+        cudaFreeHost(d->host_memory[i]);
     cudaFreeHost(d->staging.memory);
+    if (d->copies)
+        cudaStreamDestroy(d->copies);
     if (d->stream)
         cudaStreamDestroy(d->stream);
     free(d->memory);
@@ -258,6 +267,59 @@ void device_zero(struct device *d, void *memory, size_t bytes)
 {
     if (!device_failed(d))
         CUDA_TRY(d, cudaMemsetAsync(memory, 0, bytes, d->stream));
+}
+
+/* ------------------------------------------------------------------------------------------- copies */
+
+static cudaStream_t stream_of(const struct device *d, enum device_queue queue)
+{
+    return queue == QUEUE_COPY ? d->copies : d->stream;
+}
+
+struct device_event *device_event_create(struct device *d)
+{
+    cudaEvent_t event;
+    if (d->event_count == EVENTS_MOST)
+        device_fail(d, "more than %d events", EVENTS_MOST);
+    if (device_failed(d) || !CUDA_TRY(d, cudaEventCreateWithFlags(&event, cudaEventDisableTiming)))
+        return NULL;
+    d->events[d->event_count++] = event;
+    return (struct device_event *)event;
+}
+
+void device_event_record(struct device *d, struct device_event *event, enum device_queue queue)
+{
+    if (may_move(d, "an event"))
+        CUDA_TRY(d, cudaEventRecord((cudaEvent_t)event, stream_of(d, queue)));
+}
+
+void device_event_wait(struct device *d, struct device_event *event, enum device_queue queue)
+{
+    if (may_move(d, "a wait for an event"))
+        CUDA_TRY(d, cudaStreamWaitEvent(stream_of(d, queue), (cudaEvent_t)event, 0));
+}
+
+void device_event_synchronize(struct device *d, struct device_event *event)
+{
+    if (may_move(d, "a wait for an event"))
+        CUDA_TRY(d, cudaEventSynchronize((cudaEvent_t)event));
+}
+
+void *device_allocate_host(struct device *d, size_t bytes)
+{
+    void *memory = NULL;
+    if (d->host_count == EVENTS_MOST || cudaMallocHost(&memory, bytes) != cudaSuccess) {
+        cudaGetLastError(); /* not an error of what comes next */
+        return NULL;
+    }
+    d->host_memory[d->host_count++] = memory;
+    return memory;
+}
+
+void device_send(struct device *d, void *to, const void *from, size_t bytes)
+{
+    if (may_move(d, "a copy ahead"))
+        CUDA_TRY(d, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, d->copies));
 }
 
 /* ------------------------------------------------------------------------------------------- graphs */

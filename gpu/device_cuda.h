@@ -23,13 +23,18 @@ struct staging {
 struct matmul_cache;
 struct plan_cache;
 
+enum { EVENTS_MOST = 16 };
+
 struct device {
     struct fault fault;
     int index;
-    cudaStream_t stream;
+    cudaStream_t stream, copies;
     bool capturing;
     void **memory; /* allocations */
     int memory_count, memory_room;
+    cudaEvent_t events[EVENTS_MOST];
+    void *host_memory[EVENTS_MOST];
+    int event_count, host_count;
     struct staging staging;
     cublasLtHandle_t blas;
     void *blas_workspace;

@@ -92,7 +92,12 @@ void kernel_sum_squares(void *stream, double *out, const float *x, const struct 
                         const struct step_scalars *scalars, double *partial);
 /* half: bf16 copy of the parameters to be written along, or NULL. */
 void kernel_adamw(void *stream, const struct adamw *a, const struct tile *tiles, int count, uint16_t *half);
-void kernel_ema(void *stream, double *ema, const double *sums, double decay, double scale, int count);
+void kernel_ema(void *stream, double *ema, const double *sums, double decay, double scale, int count,
+                const struct step_outcome *outcome);
+
+/* ---- step.cu */
+void kernel_token_sums(void *stream, const struct token_sums *a);
+void kernel_judge_step(void *stream, const struct step_verdict *a);
 
 /* ---- sample.cu */
 void kernel_sample(void *stream, const struct sample_tokens *a);

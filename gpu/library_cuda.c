@@ -9,7 +9,7 @@
 #define TEXT(x) TEXT_OF(x)
 #define TEXT_OF(x) #x
 
-static void backend_memory(struct backend *be, size_t *free_bytes, size_t *total_bytes)
+static void free_memory(struct backend *be, size_t *free_bytes, size_t *total_bytes)
 {
     device_memory(be->device, free_bytes, total_bytes);
 }
@@ -24,7 +24,7 @@ const struct gpu_library *taper_gpu_library(void)
         .ops_bytes = sizeof(struct ops),
         .build = "CUDA runtime " TEXT(CUDART_VERSION) ", cuDNN " TEXT(CUDNN_MAJOR) "." TEXT(CUDNN_MINOR),
         .devices = gpu_list_devices,
-        .memory = backend_memory,
+        .memory = free_memory,
     };
     library.ops = gpu_ops_table();
     return &library;

@@ -130,10 +130,27 @@ void gpu_adamw(struct backend *be, const struct adamw *a)
     backend_end(be);
 }
 
-void gpu_ema_update(struct backend *be, double *ema, const double *sums, double decay, double scale, int count)
+void gpu_ema_update(struct backend *be, double *ema, const double *sums, double decay, double scale, int count,
+                    const struct step_outcome *outcome)
 {
     backend_begin(be, "ema_update");
-    kernel_ema(backend_stream(be), ema, sums, decay, scale, count);
+    kernel_ema(backend_stream(be), ema, sums, decay, scale, count, outcome);
+    backend_end(be);
+}
+
+void gpu_token_sums(struct backend *be, const struct token_sums *a)
+{
+    backend_begin(be, "token_sums");
+    if (!device_failed(be->device))
+        kernel_token_sums(backend_stream(be), a);
+    backend_end(be);
+}
+
+void gpu_judge_step(struct backend *be, const struct step_verdict *a)
+{
+    backend_begin(be, "judge_step");
+    if (!device_failed(be->device))
+        kernel_judge_step(backend_stream(be), a);
     backend_end(be);
 }
 

@@ -48,8 +48,10 @@ __global__ void __launch_bounds__(THREADS) adamw_tile(struct adamw a, const stru
     SHARED_MEMORY(struct update, u);
     struct tile t = tiles[blockIdx.x];
     int step = a.scalars->adam_step[t.group];
-    if (step <= 0)
+    if (step <= 0 || (a.outcome && a.outcome->skip))
         return;
+    if (a.outcome)
+        step -= a.outcome->missed_updates[t.group];
     if (threadIdx.x == 0) {
         double norm = sqrt(a.norm_sq[0]);
         u->factor = a.clip == 0 || norm <= a.clip ? 1.0f : (float)(a.clip / norm); /* a norm that is NaN stays NaN */
@@ -79,15 +81,17 @@ extern "C" void kernel_adamw(void *stream, const struct adamw *a, const struct t
         LAUNCH(adamw_tile, count, THREADS, sizeof(struct update), stream, *a, tiles, half);
 }
 
-__global__ void __launch_bounds__(THREADS) ema(double *to, const double *sums, double decay, double scale, int count)
+__global__ void __launch_bounds__(THREADS)
+    ema(double *to, const double *sums, double decay, double scale, int count, const struct step_outcome *outcome)
 {
     int i = blockIdx.x * THREADS + threadIdx.x;
-    if (i < count)
+    if (i < count && !(outcome && outcome->skip))
         to[i] = decay * to[i] + (1 - decay) * sums[i] * scale;
 }
 
-extern "C" void kernel_ema(void *stream, double *to, const double *sums, double decay, double scale, int count)
+extern "C" void kernel_ema(void *stream, double *to, const double *sums, double decay, double scale, int count,
+                           const struct step_outcome *outcome)
 {
     if (count)
-        LAUNCH(ema, divide_up(count, THREADS), THREADS, 0, stream, to, sums, decay, scale, count);
+        LAUNCH(ema, divide_up(count, THREADS), THREADS, 0, stream, to, sums, decay, scale, count, outcome);
 }

@@ -4,6 +4,7 @@ const struct ops *gpu_ops_table(void)
 {
     static const struct ops table = {
         .name = "cuda",
+        .deferred = true,
         .create = backend_create,
         .destroy = backend_destroy,
         .alloc = backend_alloc,
@@ -13,6 +14,8 @@ const struct ops *gpu_ops_table(void)
         .copy = backend_copy,
         .zero = backend_zero,
         .sync = backend_sync,
+        .stage = backend_stage,
+        .unstage = backend_unstage,
         .replay = backend_replay,
         .forget_graphs = backend_forget_graphs,
         .embed_forward = gpu_embed_forward,
@@ -30,6 +33,8 @@ const struct ops *gpu_ops_table(void)
         .sum_squares = gpu_sum_squares,
         .adamw = gpu_adamw,
         .ema_update = gpu_ema_update,
+        .token_sums = gpu_token_sums,
+        .judge_step = gpu_judge_step,
         .decode_attention = gpu_decode_attention,
         .sample = gpu_sample,
     };

@@ -182,7 +182,7 @@ static void run_update(struct bench *b)
     size_t count = b->segment.size;
     ops_cpu()->sum_squares(b->be, &b->norm_sq, b->dW, &b->segment, 1, &b->scalars);
     struct adamw a = {b->W,  b->moments, b->moments + count, b->dW, &b->segment, 1, &b->norm_sq, 1, 0.9f, 0.95f,
-                      1e-8f, 0.1f,       &b->scalars};
+                      1e-8f, 0.1f,       &b->scalars, NULL};
     ops_cpu()->adamw(b->be, &a);
 }
 

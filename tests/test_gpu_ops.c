@@ -116,6 +116,8 @@ COMPARE(radial_probe)
 COMPARE(sum_squares)
 COMPARE(adamw)
 COMPARE(ema_update)
+COMPARE(token_sums)
+COMPARE(judge_step)
 COMPARE(decode_attention)
 COMPARE(sample)
 
@@ -176,7 +178,8 @@ int main(void)
         cmocka_unit_test(test_attention_backward), cmocka_unit_test(test_head),
         cmocka_unit_test(test_aux_loss),           cmocka_unit_test(test_radial_probe),
         cmocka_unit_test(test_sum_squares),        cmocka_unit_test(test_adamw),
-        cmocka_unit_test(test_ema_update),         cmocka_unit_test(test_decode_attention),
+        cmocka_unit_test(test_ema_update),        cmocka_unit_test(test_token_sums),
+        cmocka_unit_test(test_judge_step),         cmocka_unit_test(test_decode_attention),
         cmocka_unit_test(test_sample),             cmocka_unit_test(test_nan_reaches_the_outputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

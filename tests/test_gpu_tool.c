@@ -53,7 +53,7 @@ static void test_the_checks_pass(void **state)
     check_run(&r, gpu_ops_table(), &tiny);
     show_failures(&r);
     assert_int_equal(r.failed, 0);
-    assert_int_equal(json_array_size(r.rows), 16 + 6 + 2 * 4);
+    assert_int_equal(json_array_size(r.rows), 18 + 6 + 2 * 4);
     assert_int_equal(report_write(&r, path, "simulated", "none", &err), STATUS_OK);
     json_t *all = json_load_file(path, 0, NULL);
     assert_string_equal(json_string_value(json_object_get(all, "device")), "simulated");

@@ -85,6 +85,8 @@ COMPARE(radial_probe)
 COMPARE(sum_squares)
 COMPARE(adamw)
 COMPARE(ema_update)
+COMPARE(token_sums)
+COMPARE(judge_step)
 COMPARE(decode_attention)
 COMPARE(sample)
 
@@ -214,6 +216,8 @@ int main(void)
         cmocka_unit_test(test_sum_squares),
         cmocka_unit_test(test_adamw),
         cmocka_unit_test(test_ema_update),
+        cmocka_unit_test(test_token_sums),
+        cmocka_unit_test(test_judge_step),
         cmocka_unit_test(test_decode_attention),
         cmocka_unit_test(test_sample),
         cmocka_unit_test(test_nan_reaches_the_outputs),

@@ -45,7 +45,7 @@ static void test_adamw_by_hand(void **state)
         const struct param_segment segments[2] = {{0, 1, true, GROUP_ALWAYS}, {1, 1, true, GROUP_TILDE}};
         double norm_sq = 36;
         struct step_scalars scalars = {.lr = 0.1f, .adam_step = {1, 0, 0}};
-        const struct adamw a = {p, m, v, g, segments, 2, &norm_sq, 1, 0.5f, 0.75f, 0, 0.2f, &scalars};
+        const struct adamw a = {p, m, v, g, segments, 2, &norm_sq, 1, 0.5f, 0.75f, 0, 0.2f, &scalars, NULL};
         ops->adamw(be, &a);
         /* m = 0.25, v = 0.0625, both corrected to g' and g'^2: the step is lr itself. */
         assert_near(p[0], 2 - 2 * 0.1 * 0.2 - 0.1, 1e-6);

@@ -53,7 +53,7 @@ static void segment_constants(float to[ADAMW_CONSTANTS], const struct update_job
                               const struct param_segment *segment)
 {
     const struct adamw *a = job->a;
-    int32_t t = a->scalars->adam_step[segment->group];
+    int32_t t = a->scalars->adam_step[segment->group] - (a->outcome ? a->outcome->missed_updates[segment->group] : 0);
     double lr = a->scalars->lr;
     to[ADAMW_FACTOR] = job->factor;
     to[ADAMW_BETA1] = a->beta1;
@@ -85,6 +85,8 @@ static void update_share(void *arg, int thread, int threads)
 
 void cpu_adamw(struct backend *be, const struct adamw *a)
 {
+    if (a->outcome && a->outcome->skip)
+        return;
     double norm = sqrt(a->norm_sq[0]);
     double factor = a->clip == 0 || norm <= a->clip ? 1 : a->clip / norm; /* a norm that is NaN stays NaN */
     struct update_job job = {be->kernels, a, (float)factor};

@@ -8,9 +8,11 @@
 #include "core/cpu/kernels.h"
 #include "core/ops.h"
 #include "core/ref/blocks.h"
+#include "core/ref/staged.h"
 
 struct backend {
     struct block_list blocks;
+    struct staged staged;
     int threads;
     const struct kernels *kernels;
     void *scratch; /* contents are an op's own, lost at the next */

@@ -22,6 +22,7 @@ static void cpu_destroy(struct backend *be)
 {
     if (be) {
         blocks_release_all(&be->blocks);
+        staged_clear(&be->staged);
         free(be->scratch);
         free(be->rope);
     }
@@ -59,6 +60,16 @@ size_t cpu_padded(size_t count)
     return (count + 15) / 16 * 16 + 16;
 }
 
+static void cpu_stage(struct backend *be, const void *from, size_t bytes)
+{
+    staged_put(&be->staged, from, bytes);
+}
+
+static void cpu_unstage(struct backend *be, void *to, size_t bytes)
+{
+    staged_take(&be->staged, to, bytes);
+}
+
 const struct ops *ops_cpu(void)
 {
     static const struct ops table = {
@@ -72,6 +83,8 @@ const struct ops *ops_cpu(void)
         .copy = ref_copy,
         .zero = ref_zero,
         .sync = ref_sync,
+        .stage = cpu_stage,
+        .unstage = cpu_unstage,
         .replay = ref_replay,
         .forget_graphs = ref_forget_graphs,
         .embed_forward = cpu_embed_forward,
@@ -89,6 +102,8 @@ const struct ops *ops_cpu(void)
         .sum_squares = cpu_sum_squares,
         .adamw = cpu_adamw,
         .ema_update = ref_ema_update,
+        .token_sums = ref_token_sums,
+        .judge_step = ref_judge_step,
         .decode_attention = cpu_decode_attention,
         .sample = cpu_sample,
     };

@@ -15,7 +15,7 @@ void ref_sum_squares(struct backend *be, double *out, const float *x, const stru
 
 static void update_segment(const struct adamw *a, const struct param_segment *segment, double factor)
 {
-    int32_t step = a->scalars->adam_step[segment->group];
+    int32_t step = a->scalars->adam_step[segment->group] - (a->outcome ? a->outcome->missed_updates[segment->group] : 0);
     double lr = a->scalars->lr, fix1 = 1 - pow(a->beta1, step), fix2 = 1 - pow(a->beta2, step);
     for (size_t i = segment->offset; i < segment->offset + segment->size; i++) {
         double g = a->grads[i] * factor, p = a->params[i];
@@ -32,6 +32,8 @@ static void update_segment(const struct adamw *a, const struct param_segment *se
 void ref_adamw(struct backend *be, const struct adamw *a)
 {
     (void)be;
+    if (a->outcome && a->outcome->skip)
+        return;
     double norm = sqrt(a->norm_sq[0]);
     double factor = a->clip == 0 || norm <= a->clip ? 1 : a->clip / norm; /* a norm that is NaN stays NaN */
     for (int s = 0; s < a->segment_count; s++)
@@ -39,9 +41,12 @@ void ref_adamw(struct backend *be, const struct adamw *a)
             update_segment(a, &a->segments[s], factor);
 }
 
-void ref_ema_update(struct backend *be, double *ema, const double *sums, double decay, double scale, int count)
+void ref_ema_update(struct backend *be, double *ema, const double *sums, double decay, double scale, int count,
+                    const struct step_outcome *outcome)
 {
     (void)be;
+    if (outcome && outcome->skip)
+        return;
     for (int i = 0; i < count; i++)
         ema[i] = decay * ema[i] + (1 - decay) * sums[i] * scale;
 }

@@ -32,7 +32,10 @@ void ref_radial_probe(struct backend *be, const struct radial_probe *a);
 void ref_sum_squares(struct backend *be, double *out, const float *x, const struct param_segment *segments, int count,
                      const struct step_scalars *scalars);
 void ref_adamw(struct backend *be, const struct adamw *a);
-void ref_ema_update(struct backend *be, double *ema, const double *sums, double decay, double scale, int count);
+void ref_ema_update(struct backend *be, double *ema, const double *sums, double decay, double scale, int count,
+                    const struct step_outcome *outcome);
+void ref_token_sums(struct backend *be, const struct token_sums *a);
+void ref_judge_step(struct backend *be, const struct step_verdict *a);
 void ref_decode_attention(struct backend *be, const struct decode_attention *a);
 void ref_sample(struct backend *be, const struct sample_tokens *a);
 

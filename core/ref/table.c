@@ -3,9 +3,11 @@
 #include "core/memory.h"
 #include "core/ref/blocks.h"
 #include "core/ref/ref.h"
+#include "core/ref/staged.h"
 
 struct backend {
     struct block_list blocks;
+    struct staged staged;
 };
 
 static int ref_create(struct backend **out, const struct backend_options *options, struct error *err)
@@ -18,8 +20,10 @@ static int ref_create(struct backend **out, const struct backend_options *option
 
 static void ref_destroy(struct backend *be)
 {
-    if (be)
+    if (be) {
         blocks_release_all(&be->blocks);
+        staged_clear(&be->staged);
+    }
     free(be);
 }
 
@@ -31,6 +35,16 @@ static void *ref_alloc(struct backend *be, size_t bytes, struct error *err)
 static void ref_release(struct backend *be, void *memory)
 {
     blocks_release(&be->blocks, memory);
+}
+
+static void ref_stage(struct backend *be, const void *from, size_t bytes)
+{
+    staged_put(&be->staged, from, bytes);
+}
+
+static void ref_unstage(struct backend *be, void *to, size_t bytes)
+{
+    staged_take(&be->staged, to, bytes);
 }
 
 const struct ops *ops_reference(void)
@@ -46,6 +60,8 @@ const struct ops *ops_reference(void)
         .copy = ref_copy,
         .zero = ref_zero,
         .sync = ref_sync,
+        .stage = ref_stage,
+        .unstage = ref_unstage,
         .replay = ref_replay,
         .forget_graphs = ref_forget_graphs,
         .embed_forward = ref_embed_forward,
@@ -63,6 +79,8 @@ const struct ops *ops_reference(void)
         .sum_squares = ref_sum_squares,
         .adamw = ref_adamw,
         .ema_update = ref_ema_update,
+        .token_sums = ref_token_sums,
+        .judge_step = ref_judge_step,
         .decode_attention = ref_decode_attention,
         .sample = ref_sample,
     };
@@ -84,6 +102,8 @@ const char *ops_first_empty(const struct ops *ops)
     SLOT(copy);
     SLOT(zero);
     SLOT(sync);
+    SLOT(stage);
+    SLOT(unstage);
     SLOT(replay);
     SLOT(forget_graphs);
     SLOT(embed_forward);
@@ -101,6 +121,8 @@ const char *ops_first_empty(const struct ops *ops)
     SLOT(sum_squares);
     SLOT(adamw);
     SLOT(ema_update);
+    SLOT(token_sums);
+    SLOT(judge_step);
     SLOT(decode_attention);
     SLOT(sample);
 #undef SLOT

@@ -244,6 +244,8 @@ void run(dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()>
     count = block.x * block.y * block.z;
     if (count == 0 || count > THREADS_MOST || grid.x == 0 || grid.y == 0 || grid.z == 0)
         fault("a launch with no threads, or too many");
+    if (grid.x > 0x7fffffff || grid.y > 65535 || grid.z > 65535 || block.z > 64 || shared_bytes > 48 << 10)
+        fault("a launch beyond what a device takes: its grid, or its shared memory");
     if (!stacks)
         stacks = (char *)mmap(nullptr, THREADS_MOST * STACK, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -41,6 +41,7 @@ struct alignas(8) uint2 {
     unsigned x, y;
 };
 
+using std::isfinite;
 using std::isinf;
 using std::isnan;
 

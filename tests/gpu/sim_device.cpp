@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <memory>
 #include <vector>
@@ -21,14 +22,31 @@ struct device_graph {
     work_list work;
 };
 
+/* Records are numbered: a wait is for the last one that was enqueued before it. */
+struct device_event {
+    long recorded, reached;
+    device_queue queue; /* of the last record */
+};
+
+/* A thing to do, or an event to record (number in `record`) or to wait for (in `wait`). */
+struct queued {
+    std::function<void()> work;
+    device_event *event;
+    long record, wait;
+};
+
 struct attention_plan {
     struct attention_graph graph;
 };
 
 struct device {
     struct fault fault;
-    work_list queue, recorded;
+    std::deque<queued> queues[QUEUES];
+    work_list recorded;
     bool capturing;
+    int waiting; /* queues that stand at an event while another one moves */
+    std::vector<std::unique_ptr<device_event>> events;
+    std::vector<void *> host_memory;
     std::map<void *, size_t> memory;
     size_t used, most;
     std::map<std::vector<int>, std::unique_ptr<attention_plan>> plans;
@@ -36,6 +54,7 @@ struct device {
 
 static size_t memory_most, memory_peak;
 static long launches;
+static bool early_copies;
 
 extern "C" void sim_set_memory(size_t bytes)
 {
@@ -54,19 +73,70 @@ extern "C" long sim_graph_launches(void)
     return launches;
 }
 
+extern "C" void sim_set_early_copies(bool early)
+{
+    early_copies = early;
+}
+
+static void advance(device *d, device_queue queue, const device_event *until, long number);
+static void copy_early(device *d);
+
+/* The first thing of a queue; false when it waits for what is not to be demanded. */
+static bool advance_one(device *d, device_queue queue, bool demand)
+{
+    queued first = d->queues[queue].front();
+    if (first.wait && first.event->reached < first.wait) {
+        if (!demand)
+            return false;
+        d->waiting++;
+        advance(d, first.event->queue, first.event, first.wait);
+        d->waiting--;
+    }
+    d->queues[queue].pop_front();
+    if (first.record)
+        first.event->reached = first.record;
+    if (first.work)
+        first.work();
+    return true;
+}
+
+/* Up to a record of an event, or to the end. */
+static void advance(device *d, device_queue queue, const device_event *until, long number)
+{
+    while (!d->queues[queue].empty() && (!until || until->reached < number)) {
+        advance_one(d, queue, true);
+        copy_early(d);
+    }
+}
+
+static void copy_early(device *d)
+{
+    while (early_copies && !d->waiting && !d->queues[QUEUE_COPY].empty() && advance_one(d, QUEUE_COPY, false)) {
+    }
+}
+
+static void enqueue(device *d, device_queue queue, queued what)
+{
+    if (d->fault.text[0])
+        return;
+    d->queues[queue].push_back(std::move(what));
+    copy_early(d);
+}
+
 void sim_enqueue(void *stream, std::function<void()> work)
 {
     device *d = (device *)stream;
     if (d->fault.text[0])
         return;
-    (d->capturing ? d->recorded : d->queue).push_back(std::move(work));
+    if (d->capturing)
+        d->recorded.push_back(std::move(work));
+    else
+        enqueue(d, QUEUE_WORK, {std::move(work), nullptr, 0, 0});
 }
 
 static void flush(device *d)
 {
-    for (const auto &work : d->queue)
-        work();
-    d->queue.clear();
+    advance(d, QUEUE_WORK, nullptr, 0);
 }
 
 /* ----------------------------------------------------------------------------------------- lifecycle */
@@ -86,8 +156,11 @@ extern "C" void device_close(struct device *d)
     if (!d)
         return;
     flush(d);
+    advance(d, QUEUE_COPY, nullptr, 0);
     for (const auto &m : d->memory)
         free(m.first);
+    for (void *m : d->host_memory)
+        free(m);
     delete d;
 }
 
@@ -131,7 +204,8 @@ extern "C" void *device_allocate(struct device *d, size_t bytes)
     void *memory = nullptr;
     if (d->capturing || bytes > d->most - d->used || posix_memalign(&memory, 256, bytes))
         return nullptr;
-    memset(memory, 0, bytes);
+    memset(memory, 0xa5, bytes);
+    sim_enqueue(d, [=] { memset(memory, 0, bytes); });
     d->memory[memory] = bytes;
     d->used += bytes;
     memory_peak = d->used > memory_peak ? d->used : memory_peak;
@@ -188,6 +262,48 @@ extern "C" void device_copy(struct device *d, void *to, const void *from, size_t
 extern "C" void device_zero(struct device *d, void *memory, size_t bytes)
 {
     sim_enqueue(d, [=] { memset(memory, 0, bytes); });
+}
+
+/* -------------------------------------------------------------------------------------------- copies */
+
+extern "C" struct device_event *device_event_create(struct device *d)
+{
+    d->events.emplace_back(new device_event());
+    return d->events.back().get();
+}
+
+extern "C" void device_event_record(struct device *d, struct device_event *event, enum device_queue queue)
+{
+    if (!not_recording(d, "an event"))
+        return;
+    event->queue = queue;
+    enqueue(d, queue, {nullptr, event, ++event->recorded, 0});
+}
+
+extern "C" void device_event_wait(struct device *d, struct device_event *event, enum device_queue queue)
+{
+    if (not_recording(d, "a wait for an event"))
+        enqueue(d, queue, {nullptr, event, 0, event->recorded});
+}
+
+extern "C" void device_event_synchronize(struct device *d, struct device_event *event)
+{
+    if (not_recording(d, "a wait for an event"))
+        advance(d, event->queue, event, event->recorded);
+}
+
+extern "C" void *device_allocate_host(struct device *d, size_t bytes)
+{
+    void *memory = malloc(bytes);
+    if (memory)
+        d->host_memory.push_back(memory);
+    return memory;
+}
+
+extern "C" void device_send(struct device *d, void *to, const void *from, size_t bytes)
+{
+    if (not_recording(d, "a copy ahead"))
+        enqueue(d, QUEUE_COPY, {[=] { memcpy(to, from, bytes); }, nullptr, 0, 0});
 }
 
 /* -------------------------------------------------------------------------------------------- graphs */

@@ -52,6 +52,7 @@ struct op_case *ops_cases(int *count)
     cases_attention(&list);
     cases_head(&list);
     cases_optimizer(&list);
+    cases_step(&list);
     cases_decode(&list);
     *count = list.count;
     return list.at;

@@ -76,6 +76,7 @@ void cases_linear(struct case_list *list);
 void cases_attention(struct case_list *list);
 void cases_head(struct case_list *list);
 void cases_optimizer(struct case_list *list);
+void cases_step(struct case_list *list);
 void cases_decode(struct case_list *list);
 
 #endif

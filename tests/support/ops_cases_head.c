@@ -1,6 +1,7 @@
 /* Cases of the head, the auxiliary loss, the probe, and the optimizer's ops. */
 #include "tests/support/ops_case.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { H_Y, H_WEIGHT, H_TARGETS, H_CE, H_DY, H_DWEIGHT, H_SUM_SQ, H_MAX, H_STD, H_MARGIN, H_P, H_ENTROPY, H_LOGITS };
@@ -125,7 +126,7 @@ static void probe_case(struct case_list *list, int N, int C)
     case_add(c, "tangential", BUFFER_F32, BUFFER_SET, (size_t)N);
 }
 
-enum { O_PARAMS, O_M, O_V, O_GRADS, O_NORM, O_SCALARS };
+enum { O_PARAMS, O_M, O_V, O_GRADS, O_NORM, O_SCALARS, O_OUTCOME };
 enum { Q_X, Q_SCALARS, Q_OUT };
 enum { FLAT = 9001 };
 
@@ -135,6 +136,10 @@ static const struct param_segment segments[] = {
     {4200, 0, true, GROUP_TILDE}, {4200, 77, false, GROUP_TILDE}, {4277, 4723, true, GROUP_ALWAYS},
 };
 enum { SEGMENTS = sizeof segments / sizeof segments[0] };
+
+/* What became of the step: nobody says, it is good, it is skipped. */
+enum { OUTCOME_NONE, OUTCOME_GOOD, OUTCOME_SKIP };
+enum { OUTCOME_INTS = sizeof(struct step_outcome) / sizeof(int32_t) };
 
 static void prepare_scalars(struct step_scalars *to, int variant)
 {
@@ -147,6 +152,9 @@ static void prepare_adamw(const struct op_case *c, void *const *host)
     for (int i = 0; i < FLAT; i++) /* second moments are not negative */
         v[i] = v[i] < 0 ? -v[i] : v[i];
     prepare_scalars(host[O_SCALARS], c->dims[0]);
+    if (host[O_OUTCOME])
+        *(struct step_outcome *)host[O_OUTCOME] =
+            (struct step_outcome){.skip = c->dims[1] == OUTCOME_SKIP, .missed_updates = {c->dims[0] * 7, c->dims[0], 0}};
 }
 
 static void call_adamw(const struct ops *ops, struct backend *be, const struct op_case *c, void *const *p)
@@ -163,7 +171,8 @@ static void call_adamw(const struct ops *ops, struct backend *be, const struct o
                             .beta2 = 0.95f,
                             .eps = 1e-8f,
                             .weight_decay = 0.1f,
-                            .scalars = p[O_SCALARS]};
+                            .scalars = p[O_SCALARS],
+                            .outcome = p[O_OUTCOME]};
     ops->adamw(be, &a);
 }
 
@@ -178,15 +187,23 @@ static void call_sum(const struct ops *ops, struct backend *be, const struct op_
     ops->sum_squares(be, p[Q_OUT], p[Q_X], segments, SEGMENTS, p[Q_SCALARS]);
 }
 
-static void call_ema(const struct ops *ops, struct backend *be, const struct op_case *c, void *const *p)
+static void prepare_ema(const struct op_case *c, void *const *host)
 {
-    ops->ema_update(be, p[0], p[1], 0.99, 0.125, c->dims[0]);
+    if (host[2])
+        *(struct step_outcome *)host[2] = (struct step_outcome){.skip = c->dims[1] == OUTCOME_SKIP};
 }
 
-static void optimizer_cases(struct case_list *list, int variant, double clip, double norm_sq)
+static void call_ema(const struct ops *ops, struct backend *be, const struct op_case *c, void *const *p)
 {
-    struct op_case *c = case_new(list, "adamw", "variant=%d clip=%g norm_sq=%g", variant, clip, norm_sq);
+    ops->ema_update(be, p[0], p[1], 0.99, 0.125, c->dims[0], p[2]);
+}
+
+static void optimizer_cases(struct case_list *list, int variant, double clip, double norm_sq, int outcome)
+{
+    struct op_case *c =
+        case_new(list, "adamw", "variant=%d clip=%g norm_sq=%g outcome=%d", variant, clip, norm_sq, outcome);
     c->dims[0] = variant;
+    c->dims[1] = outcome;
     c->reals[0] = clip;
     c->call = call_adamw;
     c->prepare = prepare_adamw;
@@ -199,6 +216,9 @@ static void optimizer_cases(struct case_list *list, int variant, double clip, do
     struct case_buffer *norm = &c->buffers[case_add(c, "norm_sq", BUFFER_F64, BUFFER_IN, 1)];
     norm->center = norm_sq, norm->std = 0;
     case_add(c, "scalars", BUFFER_F32, BUFFER_IN, SCALAR_FLOATS);
+    case_add(c, "outcome", BUFFER_I32, BUFFER_IN, outcome == OUTCOME_NONE ? 0 : OUTCOME_INTS);
+    if (outcome != OUTCOME_NONE)
+        return;
     c = case_new(list, "sum_squares", "variant=%d clip=%g", variant, clip);
     c->dims[0] = variant;
     c->call = call_sum;
@@ -211,16 +231,22 @@ static void optimizer_cases(struct case_list *list, int variant, double clip, do
 void cases_optimizer(struct case_list *list)
 {
     for (int variant = 0; variant < 2; variant++) {
-        optimizer_cases(list, variant, 0, 400);
-        optimizer_cases(list, variant, 1, 400);
-        optimizer_cases(list, variant, 1, 0.25);
+        optimizer_cases(list, variant, 0, 400, OUTCOME_NONE);
+        optimizer_cases(list, variant, 1, 400, OUTCOME_NONE);
+        optimizer_cases(list, variant, 1, 0.25, OUTCOME_NONE);
+        optimizer_cases(list, variant, 1, 400, OUTCOME_GOOD);
+        optimizer_cases(list, variant, 1, NAN, OUTCOME_SKIP);
     }
     for (int count = 1; count < 20; count += 6) {
-        struct op_case *c = case_new(list, "ema_update", "count=%d", count);
+        int outcome = count / 6 % 3;
+        struct op_case *c = case_new(list, "ema_update", "count=%d outcome=%d", count, outcome);
+        c->dims[1] = outcome;
+        c->prepare = prepare_ema;
         c->dims[0] = count;
         c->call = call_ema;
         c->buffers[case_add(c, "ema", BUFFER_F64, BUFFER_INOUT, (size_t)count)].bound = 1e-15;
         case_add(c, "sums", BUFFER_F64, BUFFER_IN, (size_t)count);
+        case_add(c, "outcome", BUFFER_I32, BUFFER_IN, outcome == OUTCOME_NONE ? 0 : OUTCOME_INTS);
     }
     static const int shapes[][2] = {{1, 1}, {1, 64}, {7, 3}, {37, 65}, {130, 256}};
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
