@@ -181,11 +181,13 @@ $(BUILD)/tests/gpu/libcuda.so.1: tests/gpu/fakecuda/fakecuda.c
 	$(CC) -std=gnu11 -O1 -Wall -Wextra -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $<
 
 # What the loading test gives to the loader.
-$(BUILD)/tests/gpu/lib%.so: tests/gpu/libraries/%.c core/gpu_load.h core/ops.h
+$(BUILD)/tests/gpu/lib%.so: tests/gpu/libraries/%.c $(wildcard gpu/*.h) core/gpu_load.h core/ops.h
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -std=gnu11 -O1 -Wall -Wextra -fPIC -shared -o $@ $<
-$(BUILD)/tests/test_gpu_load: | $(patsubst tests/gpu/libraries/%.c,$(BUILD)/tests/gpu/lib%.so,$(wildcard tests/gpu/libraries/*.c))
-$(BUILD)/tests/test_gpu_load.o: CPPFLAGS += -DLIBRARIES='"$(BUILD)/tests/gpu"' -DGPU_MISSING='"$(GPU_MISSING)"'
+GPU_TEST_LIBS := $(patsubst tests/gpu/libraries/%.c,$(BUILD)/tests/gpu/lib%.so,$(wildcard tests/gpu/libraries/*.c))
+$(BUILD)/tests/test_gpu_load $(BUILD)/tests/test_gpu_run: | $(GPU_TEST_LIBS)
+$(BUILD)/tests/test_gpu_load.o $(BUILD)/tests/test_gpu_run.o: \
+	CPPFLAGS += -DLIBRARIES='"$(BUILD)/tests/gpu"' -DGPU_MISSING='"$(GPU_MISSING)"'
 
 # What needs a device: its checks and timings.
 GPU_TOOL_O := $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/main.c,$(wildcard tests/gpu/tool/*.c)))
