@@ -32,6 +32,8 @@ struct gpu_memory gpu_memory_need(const struct config *cfg, bool half)
         need.activations += need.activations / 2;
         need.evaluation += need.evaluation / 2;
     }
+    size_t batch = 2 * (size_t)cfg->accumulate * (size_t)cfg->batch * (size_t)cfg->context * sizeof(int32_t);
+    need.activations += (1 + STAGED_MOST) * batch;
     need.scratch = scratch_need(cfg, half);
     need.total = need.parameters + need.activations + need.evaluation + need.scratch;
     params_destroy(&shape.table);
@@ -49,7 +51,7 @@ int gpu_memory_check(const struct config *cfg, bool half, size_t free_bytes, siz
     if (need.total <= free_bytes)
         return STATUS_OK;
     return error_set(
-        err, STATUS_FAILED,
+        err, need.total > total_bytes ? STATUS_BAD_INPUT : STATUS_FAILED,
         "out of memory: the run takes about %zu MiB (parameters and moments %zu, "
         "activations %zu, evaluation %zu, scratch %zu), the device has %zu of %zu MiB free; half of train.batch "
         "with twice train.accumulate takes less",

@@ -10,6 +10,7 @@
  *   exit 3 (stopped)            queued again; counts for nothing
  *   exit 1, a signal, timeout   counts against `retries`: queued again after retry_delay * 2^failures (at most ten
  *                               minutes), or failed
+ *   exit 1, out of memory       the same, its cause is "memory": what took it may be gone by then
  *   lost, never let go          queued again; counts for nothing, but waits longer each time in a row (a minute at
  * most) the disk was full           queued again; counts for nothing cancel was asked for        cancelled, unless it
  * got done all the same

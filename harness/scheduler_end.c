@@ -46,6 +46,12 @@ static void judge_lost(struct scheduler *s, const struct job *job, const struct 
     v->wait = times > 1 ? growing(s->o.retry_delay, times - 2, LOST_WAIT_MOST_S) : 0;
 }
 
+/* Memory that ran out, the host's or a GPU's: every such failure says so in these words (core/gpu_memory.h). */
+static bool ran_out_of_memory(const struct job *job)
+{
+    return strstr(job->text, "out of memory: ") != NULL;
+}
+
 static void judge(struct scheduler *s, const struct job *job, const struct store_run *run, struct verdict *v)
 {
     const struct executor_end *end = &job->end;
@@ -53,7 +59,7 @@ static void judge(struct scheduler *s, const struct job *job, const struct store
     snprintf(v->text, sizeof v->text, "%s", job->text);
     switch (end->cause) {
     case EXECUTOR_EXITED:
-        v->cause = end->code == 0 ? "done" : end->code == 3 ? "stopped" : "failed";
+        v->cause = end->code == 0 ? "done" : end->code == 3 ? "stopped" : ran_out_of_memory(job) ? "memory" : "failed";
         if (end->code == 0)
             v->next = RUN_DONE;
         else if (end->code == 2)

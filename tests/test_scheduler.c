@@ -186,18 +186,23 @@ static void until_started(int count)
     assert_int_equal(b.executor.count, count);
 }
 
-static void ends(int job, enum executor_cause cause, int code)
+static void ends_with(int job, enum executor_cause cause, int code, const char *text)
 {
     struct executor_end end = {.cause = cause,
                                .code = cause == EXECUTOR_EXITED ? code : -1,
                                .signal = cause == EXECUTOR_SIGNALLED ? code : -1,
                                .cpu_us = 5,
                                .peak_bytes = 6,
-                               .text = "",
+                               .text = text,
                                .asked = b.executor.jobs[job].stopped};
     b.executor.jobs[job].over = true;
     b.executor.base.on_end(b.executor.base.arg, &b.executor.jobs[job], &end);
     turn();
+}
+
+static void ends(int job, enum executor_cause cause, int code)
+{
+    ends_with(job, cause, code, "");
 }
 
 static struct store_run run_of(int job)
@@ -287,6 +292,30 @@ static void failures_are_retried_with_growing_delays(void **state)
     assert_int_equal(b.executor.count, 5); /* at once, with its retries back */
     ends(4, EXECUTOR_EXITED, 1);
     state_is(4, RUN_QUEUED);
+    close_scheduler();
+}
+
+/* Too little memory is told apart from other failures, and tried again like them. */
+static void memory_that_ran_out(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"taper: worker: device: cuda: out of memory: the run takes about 20 MiB",
+                                        "taper: worker: step 3: not finite"};
+    static const char *const causes[] = {"memory", "failed"};
+    open_scheduler(1, 0);
+    submit("a", 0, 0, "run: {retries: 1}");
+    for (int i = 0; i < 2; i++) {
+        struct store_attempt attempt;
+        until_started(i + 1);
+        char *run = memory_string(run_of(i).id);
+        ends_with(i, EXECUTOR_EXITED, 1, texts[i]);
+        assert_int_equal(run_of(i).failures, i + 1);
+        assert_int_equal(store_attempt_get(b.store, run, i + 1, &attempt, NULL), STATUS_OK);
+        assert_string_equal(attempt.cause, causes[i]);
+        store_attempt_fini(&attempt);
+        free(run);
+    }
+    state_is(1, RUN_FAILED);
     close_scheduler();
 }
 
@@ -456,6 +485,7 @@ int main(void)
     const struct CMUnitTest tests[] = {WITH_HOME(in_the_order_of_priority_and_arrival),
                                        WITH_HOME(wide_runs_are_waited_for),
                                        WITH_HOME(failures_are_retried_with_growing_delays),
+                                       WITH_HOME(memory_that_ran_out),
                                        WITH_HOME(what_does_not_count),
                                        WITH_HOME(lost_again_and_again_waits),
                                        WITH_HOME(a_start_that_fails_counts),
