@@ -71,6 +71,14 @@ struct device_graph *device_capture_end(struct device *d);
 void device_graph_launch(struct device *d, struct device_graph *graph);
 void device_graph_free(struct device *d, struct device_graph *graph); /* NULL is fine */
 
+/* What a product does besides, on its way to memory. */
+enum gemm_epilogue {
+    EPILOGUE_NONE,
+    EPILOGUE_GELU,         /* d = gelu(product + bias), the tanh form; aux = what goes into it */
+    EPILOGUE_GELU_SLOPE,   /* d = product * gelu'(aux), the tanh form */
+    EPILOGUE_OPERAND_SUMS, /* sums = what op(a) sums up to over k */
+};
+
 /* d [m,n] = op(a) op(b) (+ d when accumulating) (+ bias), row-major, fp32 accumulation. */
 struct gemm {
     const void *a, *b;
@@ -83,9 +91,15 @@ struct gemm {
     bool half_out;     /* d is bf16, else fp32 */
     bool accumulate;
     const void *bias; /* [n] of d's type, added to every row; NULL: none */
+    enum gemm_epilogue epilogue;
+    void *aux;   /* [m,n] of d's type, row stride n: set by EPILOGUE_GELU, read by EPILOGUE_GELU_SLOPE */
+    float *sums; /* [m] set by EPILOGUE_OPERAND_SUMS, for fp32 d */
 };
 
 void device_gemm(struct device *d, const struct gemm *g);
+
+/* Has the device this product with its epilogue in one? If not, device_gemm of it is a failure. */
+bool device_gemm_fuses(struct device *d, const struct gemm *g);
 
 /* A plan for a supported shape (attention_graph_supports), made once and kept; not while capturing for the first time.
  * NULL after a failure. */

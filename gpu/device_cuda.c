@@ -102,8 +102,9 @@ static int find_device(const char *uuid, int *index, struct error *err)
 
 static void open_parts(struct device *d)
 {
-    const char *backward = getenv("TAPER_GPU_ATTENTION_BACKWARD");
+    const char *backward = getenv("TAPER_GPU_ATTENTION_BACKWARD"), *epilogues = getenv("TAPER_GPU_EPILOGUES");
     d->deterministic = !backward || strcmp(backward, "atomic") != 0;
+    d->fuse = !epilogues || strcmp(epilogues, "none") != 0;
     if (!CUDA_TRY(d, cudaSetDevice(d->index)) ||
         !CUDA_TRY(d, cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking)) ||
         !CUDA_TRY(d, cudaStreamCreateWithFlags(&d->copies, cudaStreamNonBlocking)) ||

@@ -42,6 +42,7 @@ struct device {
     cudnnHandle_t dnn; /* NULL until attention asks for it */
     struct plan_cache *plans;
     bool deterministic; /* attention backward */
+    bool fuse;          /* products with epilogues of their own, where there are */
 };
 
 /* The library's list of devices. */

@@ -11,8 +11,8 @@ enum { WORKSPACE = 32 << 20, ALIGNMENT_MOST = 256 };
 
 /* What tells one product from another; compared by bytes. */
 struct product_key {
-    int m, n, k, lda, ldb, ldd, a_align, b_align, d_align, bias_align;
-    int a_transposed, b_transposed, half_in, half_out, accumulate;
+    int m, n, k, lda, ldb, ldd, a_align, b_align, d_align, vector_align, aux_align;
+    int a_transposed, b_transposed, half_in, half_out, accumulate, epilogue;
 };
 
 struct product {
@@ -20,6 +20,7 @@ struct product {
     cublasLtMatmulDesc_t operation;
     cublasLtMatrixLayout_t a, b, d;
     cublasLtMatmulAlgo_t algorithm;
+    bool there; /* an algorithm was found */
 };
 
 struct matmul_cache {
@@ -42,6 +43,26 @@ static int alignment(const void *p)
     return p ? (int)(bits & -bits) : 0;
 }
 
+/* cuBLASLt has one vector: the bias that is added, or the sums that are made. */
+static const void *vector_of(const struct gemm *g)
+{
+    return g->epilogue == EPILOGUE_OPERAND_SUMS ? (const void *)g->sums : g->bias;
+}
+
+static cublasLtEpilogue_t epilogue_of(const struct gemm *g)
+{
+    switch (g->epilogue) {
+    case EPILOGUE_GELU:
+        return g->bias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_GELU_AUX;
+    case EPILOGUE_GELU_SLOPE:
+        return CUBLASLT_EPILOGUE_DGELU;
+    case EPILOGUE_OPERAND_SUMS: /* our first operand is its second */
+        return CUBLASLT_EPILOGUE_BGRADB;
+    default:
+        return g->bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+    }
+}
+
 static struct product_key key_of(const struct gemm *g)
 {
     return (struct product_key){g->m,
@@ -53,12 +74,41 @@ static struct product_key key_of(const struct gemm *g)
                                 alignment(g->a),
                                 alignment(g->b),
                                 alignment(g->d),
-                                alignment(g->bias),
+                                alignment(vector_of(g)),
+                                alignment(g->aux),
                                 g->a_transposed,
                                 g->b_transposed,
                                 g->half_in,
                                 g->half_out,
-                                g->accumulate};
+                                g->accumulate,
+                                (int)epilogue_of(g)};
+}
+
+static bool set(struct device *d, cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_t name, const void *value,
+                size_t bytes)
+{
+    return keep(d, "cublasLtMatmulDescSetAttribute", cublasLtMatmulDescSetAttribute(operation, name, value, bytes));
+}
+
+/* Where the epilogue reads and writes; the search for an algorithm looks at the alignment. */
+static bool point(struct device *d, const struct product *p, const struct gemm *g)
+{
+    const void *vector = vector_of(g);
+    return (!vector || set(d, p->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &vector, sizeof vector)) &&
+           (!g->aux || set(d, p->operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &g->aux, sizeof g->aux));
+}
+
+static bool describe_epilogue(struct device *d, struct product *p, const struct gemm *g, cudaDataType_t out)
+{
+    const cublasLtEpilogue_t epilogue = epilogue_of(g);
+    const int32_t type = out;
+    const int64_t stride = g->n;
+    if (epilogue == CUBLASLT_EPILOGUE_DEFAULT)
+        return true;
+    return set(d, p->operation, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue) &&
+           (!vector_of(g) || set(d, p->operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &type, sizeof type)) &&
+           (!g->aux || set(d, p->operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &stride, sizeof stride)) &&
+           point(d, p, g);
 }
 
 static bool describe(struct device *d, struct product *p, const struct gemm *g)
@@ -74,24 +124,9 @@ static bool describe(struct device *d, struct product *p, const struct gemm *g)
         keep(d, "cublasLtMatrixLayoutCreate",
              cublasLtMatrixLayoutCreate(&p->b, in, g->a_transposed ? m : k, g->a_transposed ? k : m, g->lda)) &&
         keep(d, "cublasLtMatrixLayoutCreate", cublasLtMatrixLayoutCreate(&p->d, out, n, m, g->ldd)) &&
-        keep(d, "cublasLtMatmulDescSetAttribute",
-             cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first)) &&
-        keep(d, "cublasLtMatmulDescSetAttribute",
-             cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof second));
-    if (ok && g->bias) {
-        const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
-        const int32_t type = out;
-        ok = keep(d, "cublasLtMatmulDescSetAttribute",
-                  cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue,
-                                                 sizeof epilogue)) &&
-             keep(d, "cublasLtMatmulDescSetAttribute",
-                  cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &type,
-                                                 sizeof type)) &&
-             keep(d, "cublasLtMatmulDescSetAttribute", /* the search looks at its alignment */
-                  cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &g->bias,
-                                                 sizeof g->bias));
-    }
-    return ok;
+        set(d, p->operation, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first) &&
+        set(d, p->operation, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof second);
+    return ok && describe_epilogue(d, p, g, out);
 }
 
 static bool set_preferences(struct device *d, cublasLtMatmulPreference_t preference, const struct product_key *key)
@@ -127,14 +162,14 @@ static void choose_algorithm(struct device *d, struct product *p)
     int found = 0;
     if (!keep(d, "cublasLtMatmulPreferenceCreate", cublasLtMatmulPreferenceCreate(&preference)))
         return;
-    if (set_preferences(d, preference, &p->key) &&
-        keep(d, "cublasLtMatmulAlgoGetHeuristic",
-             cublasLtMatmulAlgoGetHeuristic(d->blas, p->operation, p->a, p->b, p->d, p->d, preference, 1, &result,
-                                            &found))) {
-        if (found)
+    if (set_preferences(d, preference, &p->key)) {
+        cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(d->blas, p->operation, p->a, p->b, p->d, p->d, preference,
+                                                               1, &result, &found);
+        p->there = status == CUBLAS_STATUS_SUCCESS && found > 0;
+        if (p->there)
             p->algorithm = result.algo;
-        else
-            device_fail(d, "cublasLt has no algorithm for a product of %d x %d x %d", p->key.m, p->key.n, p->key.k);
+        else if (status != CUBLAS_STATUS_NOT_SUPPORTED)
+            keep(d, "cublasLtMatmulAlgoGetHeuristic", status);
     }
     cublasLtMatmulPreferenceDestroy(preference);
 }
@@ -182,6 +217,12 @@ static struct product *find(struct device *d, const struct gemm *g)
     return p;
 }
 
+bool device_gemm_fuses(struct device *d, const struct gemm *g)
+{
+    const struct product *p = d->fuse && !device_failed(d) && g->n % 8 == 0 ? find(d, g) : NULL;
+    return p && p->there;
+}
+
 void device_gemm(struct device *d, const struct gemm *g)
 {
     const float one = 1, beta = g->accumulate ? 1 : 0;
@@ -190,9 +231,11 @@ void device_gemm(struct device *d, const struct gemm *g)
     struct product *p = find(d, g);
     if (!p)
         return;
-    if (g->bias && !keep(d, "cublasLtMatmulDescSetAttribute",
-                         cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &g->bias,
-                                                        sizeof g->bias)))
+    if (!p->there) {
+        device_fail(d, "cublasLt has no algorithm for a product of %d x %d x %d", g->m, g->n, g->k);
+        return;
+    }
+    if (!point(d, p, g))
         return;
     cublasStatus_t status = cublasLtMatmul(d->blas, p->operation, &one, g->b, p->a, g->a, p->b, &beta, g->d, p->d, g->d,
                                            p->d, &p->algorithm, d->blas_workspace, WORKSPACE, d->stream);

@@ -87,12 +87,33 @@ static struct sink multiply_forward(struct backend *be, const struct linear_forw
     return pre;
 }
 
+/* gelu(in W^T + bias) in one, where the device has it. Its GELU is the tanh form; fp32 is for comparisons, and keeps to
+ * functions of known error. */
+static bool fused_forward(struct backend *be, const struct linear_forward *a)
+{
+    size_t out = (size_t)a->N * (size_t)a->O;
+    if (!be->half || a->act != ACT_GELU_TANH)
+        return false;
+    const struct gemm g = {
+        .a = read_operand(be, a->in, (size_t)a->N * (size_t)a->I),
+        .b = read_operand(be, a->weight, (size_t)a->O * (size_t)a->I),
+        .d = write_half(be, a->out, out).half, .m = a->N, .n = a->O, .k = a->I,
+        .b_transposed = true, .lda = a->I, .ldb = a->I, .ldd = a->O, .half_in = true, .half_out = true,
+        .bias = a->bias ? read_half(be, a->bias, (size_t)a->O) : NULL,
+        .epilogue = EPILOGUE_GELU, .aux = write_half(be, a->pre, out).half,
+    };
+    if (!device_gemm_fuses(be->device, &g))
+        return false;
+    device_gemm(be->device, &g);
+    return true;
+}
+
 void gpu_linear_forward(struct backend *be, const struct linear_forward *a)
 {
     backend_begin(be, "linear_forward");
     if (a->act == ACT_NONE) {
         multiply_forward(be, a, a->bias);
-    } else {
+    } else if (!fused_forward(be, a)) {
         struct sink pre = multiply_forward(be, a, NULL); /* the activation's kernel adds the bias on its way */
         size_t width = (size_t)(a->act == ACT_SWIGLU ? a->O / 2 : a->O);
         struct sink out = write_half(be, a->out, (size_t)a->N * width);
@@ -102,38 +123,60 @@ void gpu_linear_forward(struct backend *be, const struct linear_forward *a)
     backend_end(be);
 }
 
-/* dweight += dout^T in, dbias += sum of dout. */
+/* dweight += dout^T in, dbias += sum of dout: in one product, where the device has that. */
 static void weight_gradients(struct backend *be, const struct linear_backward *a, const void *dout)
 {
-    const void *in = read_operand(be, a->in, (size_t)a->N * (size_t)a->I);
-    if (!device_failed(be->device))
-        device_gemm(be->device, &(struct gemm){
-            .a = dout, .b = in, .d = a->dweight, .m = a->O, .n = a->I, .k = a->N, .a_transposed = true, .lda = a->O,
-            .ldb = a->I, .ldd = a->I, .half_in = be->half, .accumulate = true,
-        });
+    struct gemm g = {
+        .a = dout, .b = read_operand(be, a->in, (size_t)a->N * (size_t)a->I), .d = a->dweight, .m = a->O, .n = a->I,
+        .k = a->N, .a_transposed = true, .lda = a->O, .ldb = a->I, .ldd = a->I, .half_in = be->half, .accumulate = true,
+    };
     float *scratch = a->dbias ? backend_scratch(be, kernel_norm_scratch(a->N, a->O) * sizeof *scratch) : NULL;
-    if (scratch && !device_failed(be->device))
+    bool fused = false;
+    if (device_failed(be->device))
+        return;
+    if (a->dbias && be->half) {
+        struct gemm both = g;
+        both.epilogue = EPILOGUE_OPERAND_SUMS;
+        both.sums = scratch;
+        if ((fused = device_gemm_fuses(be->device, &both)))
+            g = both;
+    }
+    device_gemm(be->device, &g);
+    if (fused)
+        kernel_residual_add(backend_stream(be), (struct sink){a->dbias, NULL}, a->dbias, (struct view){scratch, 0},
+                            (size_t)a->O);
+    else if (a->dbias)
         kernel_add_columns(backend_stream(be), a->dbias, (struct view){dout, be->half}, a->N, a->O, scratch);
 }
 
-/* dout W, and through the activation that made `in`. */
+/* dout W, and through the activation that made `in`: in one, where the device has it (see fused_forward). */
 static void input_gradient(struct backend *be, const struct linear_backward *a, const void *dout)
 {
     size_t count = (size_t)a->N * (size_t)a->I, wide = a->in_act == ACT_SWIGLU ? 2 * count : count;
     const void *weight = read_operand(be, a->weight, (size_t)a->O * (size_t)a->I);
-    struct view pre = read_any(be, a->in_pre, wide);
+    bool fusable = be->half && a->in_act == ACT_GELU_TANH;
+    struct view pre = fusable ? (struct view){read_half(be, a->in_pre, wide), 1} : read_any(be, a->in_pre, wide);
     struct sink din = write_half(be, a->din, wide);
-    void *product = be->half ? (void *)din.half : din.full;
+    struct gemm g = {
+        .a = dout, .b = weight, .d = be->half ? (void *)din.half : din.full, .m = a->N, .n = a->I, .k = a->O, .lda = a->O,
+        .ldb = a->I, .ldd = a->I, .half_in = be->half, .half_out = be->half,
+    };
     if (a->in_act == ACT_SWIGLU)
-        product = backend_scratch(be, count * (be->half ? sizeof(uint16_t) : sizeof(float)));
-    if (device_failed(be->device) || !product)
+        g.d = backend_scratch(be, count * (be->half ? sizeof(uint16_t) : sizeof(float)));
+    if (device_failed(be->device) || !g.d)
         return;
-    device_gemm(be->device, &(struct gemm){
-        .a = dout, .b = weight, .d = product, .m = a->N, .n = a->I, .k = a->O, .lda = a->O, .ldb = a->I, .ldd = a->I,
-        .half_in = be->half, .half_out = be->half,
-    });
+    if (fusable) {
+        struct gemm both = g;
+        both.epilogue = EPILOGUE_GELU_SLOPE;
+        both.aux = (void *)pre.at;
+        if (device_gemm_fuses(be->device, &both)) {
+            device_gemm(be->device, &both);
+            return;
+        }
+    }
+    device_gemm(be->device, &g);
     if (a->in_act != ACT_NONE)
-        kernel_activate_backward(backend_stream(be), (struct view){product, be->half}, pre, din, a->in_act, a->N, a->I);
+        kernel_activate_backward(backend_stream(be), (struct view){g.d, be->half}, pre, din, a->in_act, a->N, a->I);
 }
 
 void gpu_linear_backward(struct backend *be, const struct linear_backward *a)

@@ -1,5 +1,6 @@
 #include "tests/gpu/sim_device.h"
 
+#include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -54,7 +55,8 @@ struct device {
 
 static size_t memory_most, memory_peak;
 static long launches;
-static bool early_copies;
+static long fused_products;
+static bool early_copies, epilogues = true;
 
 extern "C" void sim_set_memory(size_t bytes)
 {
@@ -71,6 +73,16 @@ extern "C" size_t sim_memory_peak(void)
 extern "C" long sim_graph_launches(void)
 {
     return launches;
+}
+
+extern "C" void sim_set_epilogues(bool there)
+{
+    epilogues = there;
+}
+
+extern "C" long sim_fused_products(void)
+{
+    return fused_products;
 }
 
 extern "C" void sim_set_early_copies(bool early)
@@ -363,6 +375,44 @@ static std::vector<float> full(const void *p, int rows, int columns, int ld, boo
     return to;
 }
 
+static float read_at(const void *p, size_t at, bool half)
+{
+    return half ? from_half(((const uint16_t *)p)[at]) : ((const float *)p)[at];
+}
+
+static void write_at(void *p, size_t at, bool half, float x)
+{
+    if (half)
+        ((uint16_t *)p)[at] = to_half(x);
+    else
+        ((float *)p)[at] = x;
+}
+
+/* GELU's tanh form, and its slope, by the definition: z/2 (1 + tanh u), u = sqrt(2/pi) (z + 0.044715 z^3). */
+static double tanh_gelu(double z, bool slope)
+{
+    const double root = sqrt(2 / M_PI), cubic = 0.044715;
+    double t = tanh(root * (z + cubic * z * z * z)), within = root * (1 + 3 * cubic * z * z);
+    return slope ? 0.5 * (1 + t) + 0.5 * z * (1 - t * t) * within : 0.5 * z * (1 + t);
+}
+
+/* One element of a product on its way to memory. */
+static void write_product(const struct gemm &g, int i, int j, float x)
+{
+    size_t at = (size_t)i * g.ldd + j, aux_at = (size_t)i * g.n + j;
+    if (g.bias)
+        x += read_at(g.bias, j, g.half_out);
+    if (g.accumulate)
+        x += read_at(g.d, at, g.half_out);
+    if (g.epilogue == EPILOGUE_GELU) {
+        write_at(g.aux, aux_at, g.half_out, x);
+        x = (float)tanh_gelu(x, false);
+    }
+    if (g.epilogue == EPILOGUE_GELU_SLOPE)
+        x *= (float)tanh_gelu(read_at(g.aux, aux_at, g.half_out), true);
+    write_at(g.d, at, g.half_out, x);
+}
+
 static void run_gemm(const struct gemm &g)
 {
     std::vector<float> a =
@@ -377,16 +427,20 @@ static void run_gemm(const struct gemm &g)
     else
         gemm_nn(g.m, g.n, g.k, a.data(), g.k, b.data(), g.n, 0, c.data(), g.n);
     for (int i = 0; i < g.m; i++)
-        for (int j = 0; j < g.n; j++) {
-            float x = c[(size_t)i * g.n + j];
-            size_t at = (size_t)i * g.ldd + j;
-            if (g.bias)
-                x += g.half_out ? from_half(((const uint16_t *)g.bias)[j]) : ((const float *)g.bias)[j];
-            if (g.half_out)
-                ((uint16_t *)g.d)[at] = to_half(x + (g.accumulate ? from_half(((uint16_t *)g.d)[at]) : 0));
-            else
-                ((float *)g.d)[at] = g.accumulate ? ((float *)g.d)[at] + x : x;
-        }
+        for (int j = 0; j < g.n; j++)
+            write_product(g, i, j, c[(size_t)i * g.n + j]);
+    for (int i = 0; g.epilogue == EPILOGUE_OPERAND_SUMS && i < g.m; i++) {
+        double sum = 0;
+        for (int l = 0; l < g.k; l++)
+            sum += a[g.a_transposed ? (size_t)l * g.m + i : (size_t)i * g.k + l];
+        g.sums[i] = (float)sum;
+    }
+}
+
+/* What cuBLASLt asks of an epilogue's memory is asked for here too. */
+extern "C" bool device_gemm_fuses(struct device *, const struct gemm *g)
+{
+    return epilogues && g->n % 8 == 0 && (uintptr_t)g->aux % 16 == 0;
 }
 
 extern "C" void device_gemm(struct device *d, const struct gemm *g)
@@ -394,6 +448,9 @@ extern "C" void device_gemm(struct device *d, const struct gemm *g)
     struct gemm copy = *g;
     if (g->a_transposed && g->b_transposed)
         device_fail(d, "a product of two transposed matrices");
+    if (g->epilogue != EPILOGUE_NONE && !device_gemm_fuses(d, g))
+        device_fail(d, "there is no such product");
+    fused_products += g->epilogue != EPILOGUE_NONE;
     sim_enqueue(d, [=] { run_gemm(copy); });
 }
 

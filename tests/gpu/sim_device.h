@@ -32,6 +32,12 @@ void sim_set_memory(size_t bytes);
 /* The most memory any device has had in use, in bytes, since this was last called. */
 size_t sim_memory_peak(void);
 
+/* Products with an epilogue of their own: there are some (true, at first), or none. */
+void sim_set_epilogues(bool there);
+
+/* Such products enqueued since the program began. */
+long sim_fused_products(void);
+
 /* Graphs launched since the program began. */
 long sim_graph_launches(void);
 
