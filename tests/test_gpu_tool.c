@@ -45,16 +45,16 @@ static void test_the_checks_pass(void **state)
 {
     (void)state;
     struct tool_report r;
-    struct error err = {0};
     char path[] = "/tmp/taper-gpu-XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     report_open(&r, NULL);
+    r.path = path;
+    r.device = "simulated";
     check_run(&r, gpu_ops_table(), &tiny);
     show_failures(&r);
     assert_int_equal(r.failed, 0);
-    assert_int_equal(json_array_size(r.rows), 18 + 6 + 2 * 4);
-    assert_int_equal(report_write(&r, path, "simulated", "none", &err), STATUS_OK);
+    assert_int_equal(json_array_size(r.rows), 18 + 6 + 2 * 4 + 2);
     json_t *all = json_load_file(path, 0, NULL);
     assert_string_equal(json_string_value(json_object_get(all, "device")), "simulated");
     assert_int_equal(json_array_size(json_object_get(all, "rows")), json_array_size(r.rows));
@@ -98,10 +98,37 @@ static void test_the_bench_runs(void **state)
     (void)state;
     struct tool_report r;
     report_open(&r, NULL);
-    bench_run(&r, gpu_ops_table(), true);
+    bench_run(&r, gpu_ops_table(), BENCH_TINY);
     show_failures(&r);
     assert_int_equal(r.failed, 0);
     assert_int_equal(json_array_size(r.rows), 1 + 3 + 3);
+    report_close(&r);
+}
+
+static void nothing(struct backend *be, const struct linear_forward *a)
+{
+    (void)be;
+    (void)a;
+}
+
+/* Each kind of check sees an op that does nothing. */
+static void test_shapes_see_a_missing_product(void **state)
+{
+    (void)state;
+    struct tool_report r;
+    struct config cfg;
+    struct error err = {0};
+    struct ops wrong = *gpu_ops_table();
+    wrong.linear_forward = nothing;
+    config_init(&cfg);
+    assert_int_equal(config_set_pair(&cfg, "model.size=demo", &err), STATUS_OK);
+    assert_int_equal(config_set_pair(&cfg, "model.context=16", &err), STATUS_OK);
+    assert_int_equal(config_set_pair(&cfg, "model.vocab=64", &err), STATUS_OK);
+    assert_int_equal(config_finish(&cfg, &err), STATUS_OK);
+    report_open(&r, NULL);
+    check_shapes(&r, &wrong, &cfg, "demo", &tiny, true);
+    assert_int_equal(r.failed, 1);
+    assert_true(json_number_value(json_object_get(json_array_get(r.rows, 0), "value")) == 5); /* of 5 products */
     report_close(&r);
 }
 
@@ -109,6 +136,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_checks_pass),
+        cmocka_unit_test(test_shapes_see_a_missing_product),
         cmocka_unit_test(test_a_wrong_op_fails),
         cmocka_unit_test(test_the_bench_runs),
     };

@@ -70,6 +70,21 @@ struct case_list {
 struct op_case *case_new(struct case_list *list, const char *slot, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* One case each; attention's are two, forward and backward. */
+struct head_options {
+    bool gradients, stats, logits;
+    int lowest; /* targets are drawn from lowest..V-1: negative ones are left out */
+    double spread;
+};
+
+void case_linear_forward(struct case_list *list, int N, int I, int O, int act, bool bias);
+void case_linear_backward(struct case_list *list, int N, int I, int O, int act, bool bias, bool din);
+void case_attention(struct case_list *list, int B, int T, int H, int D, double theta);
+void case_head(struct case_list *list, int N, int C, int V, struct head_options o);
+/* pos_most: positions are drawn below it. */
+void case_decode(struct case_list *list, int B, int H, int D, int S, int pos_most, double theta);
+void case_sample(struct case_list *list, int B, int V, double temperature, int top_k, double top_p);
+
 void cases_embed(struct case_list *list);
 void cases_norm(struct case_list *list);
 void cases_linear(struct case_list *list);

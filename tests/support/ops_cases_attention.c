@@ -47,7 +47,7 @@ static void set_dims(struct op_case *c, int B, int T, int H, int D, double theta
     c->reals[REAL_THETA] = theta;
 }
 
-static void attention_cases(struct case_list *list, int B, int T, int H, int D, double theta)
+void case_attention(struct case_list *list, int B, int T, int H, int D, double theta)
 {
     size_t all = (size_t)B * T * H * D, rows = (size_t)B * H * T;
     struct op_case *c = case_new(list, "attention_forward", "B=%d T=%d H=%d D=%d theta=%g", B, T, H, D, theta);
@@ -74,9 +74,9 @@ void cases_attention(struct case_list *list)
                                     {1, 257, 1, 48}, {1, 129, 1, 128}, {2, 193, 2, 32}};
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
         const int *d = shapes[s];
-        attention_cases(list, d[0], d[1], d[2], d[3], 0);
+        case_attention(list, d[0], d[1], d[2], d[3], 0);
         if (d[3] % 2 == 0)
-            attention_cases(list, d[0], d[1], d[2], d[3], 10000);
+            case_attention(list, d[0], d[1], d[2], d[3], 10000);
     }
 }
 
@@ -98,8 +98,7 @@ static void call_decode(const struct ops *ops, struct backend *be, const struct 
     ops->decode_attention(be, &a);
 }
 
-/* pos_most: positions are drawn below it. */
-static void decode_case(struct case_list *list, int B, int H, int D, int S, int pos_most, double theta)
+void case_decode(struct case_list *list, int B, int H, int D, int S, int pos_most, double theta)
 {
     struct op_case *c =
         case_new(list, "decode_attention", "B=%d H=%d D=%d S=%d pos<%d theta=%g", B, H, D, S, pos_most, theta);
@@ -132,7 +131,7 @@ static void call_sample(const struct ops *ops, struct backend *be, const struct 
     ops->sample(be, &a);
 }
 
-static void sample_case(struct case_list *list, int B, int V, double temperature, int top_k, double top_p)
+void case_sample(struct case_list *list, int B, int V, double temperature, int top_k, double top_p)
 {
     struct op_case *c =
         case_new(list, "sample", "B=%d V=%d temperature=%g top_k=%d top_p=%g", B, V, temperature, top_k, top_p);
@@ -145,16 +144,16 @@ static void sample_case(struct case_list *list, int B, int V, double temperature
 
 void cases_decode(struct case_list *list)
 {
-    decode_case(list, 1, 1, 1, 1, 1, 0);
-    decode_case(list, 3, 2, 32, 40, 40, 0);
-    decode_case(list, 2, 3, 64, 130, 130, 10000);
-    decode_case(list, 5, 1, 6, 9, 1, 10000);
-    decode_case(list, 2, 2, 7, 33, 33, 0);
-    sample_case(list, 3, 1, 1, 0, 1);
-    sample_case(list, 64, 101, 0, 0, 1);
-    sample_case(list, 64, 101, 1, 0, 1);
-    sample_case(list, 64, 101, 0.7, 5, 1);
-    sample_case(list, 64, 1013, 1.3, 0, 0.9);
-    sample_case(list, 64, 53, 1, 40, 0.5);
-    sample_case(list, 16, 53, 1, 1000, 1);
+    case_decode(list, 1, 1, 1, 1, 1, 0);
+    case_decode(list, 3, 2, 32, 40, 40, 0);
+    case_decode(list, 2, 3, 64, 130, 130, 10000);
+    case_decode(list, 5, 1, 6, 9, 1, 10000);
+    case_decode(list, 2, 2, 7, 33, 33, 0);
+    case_sample(list, 3, 1, 1, 0, 1);
+    case_sample(list, 64, 101, 0, 0, 1);
+    case_sample(list, 64, 101, 1, 0, 1);
+    case_sample(list, 64, 101, 0.7, 5, 1);
+    case_sample(list, 64, 1013, 1.3, 0, 0.9);
+    case_sample(list, 64, 53, 1, 40, 0.5);
+    case_sample(list, 16, 53, 1, 1000, 1);
 }

@@ -24,13 +24,7 @@ static void call_head(const struct ops *ops, struct backend *be, const struct op
     ops->head(be, &a);
 }
 
-struct head_options {
-    bool gradients, stats, logits;
-    int lowest; /* targets are drawn from lowest..V-1: negative ones are left out */
-    double spread;
-};
-
-static void head_case(struct case_list *list, int N, int C, int V, struct head_options o)
+void case_head(struct case_list *list, int N, int C, int V, struct head_options o)
 {
     struct op_case *c = case_new(list, "head", "N=%d C=%d V=%d gradients=%d stats=%d logits=%d lowest=%d spread=%g", N,
                                  C, V, o.gradients, o.stats, o.logits, o.lowest, o.spread);
@@ -57,13 +51,13 @@ void cases_head(struct case_list *list)
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
         int N = shapes[s][0], C = shapes[s][1], V = shapes[s][2];
         double spread = 1.0 / (C > 16 ? 4 : 1);
-        head_case(list, N, C, V, (struct head_options){true, true, true, 0, spread});
-        head_case(list, N, C, V, (struct head_options){true, false, false, -V, spread});
-        head_case(list, N, C, V, (struct head_options){false, true, false, -2, spread});
-        head_case(list, N, C, V, (struct head_options){false, false, true, -1, spread});
+        case_head(list, N, C, V, (struct head_options){true, true, true, 0, spread});
+        case_head(list, N, C, V, (struct head_options){true, false, false, -V, spread});
+        case_head(list, N, C, V, (struct head_options){false, true, false, -2, spread});
+        case_head(list, N, C, V, (struct head_options){false, false, true, -1, spread});
     }
-    head_case(list, 7, 16, 53, (struct head_options){true, true, false, 0, 8}); /* sharp: p near 0 and 1 */
-    head_case(list, 7, 16, 1, (struct head_options){true, false, true, 0, 1});
+    case_head(list, 7, 16, 53, (struct head_options){true, true, false, 0, 8}); /* sharp: p near 0 and 1 */
+    case_head(list, 7, 16, 1, (struct head_options){true, false, true, 0, 1});
 }
 
 enum { A_H, A_SCALE, A_MEAN, A_SCALARS, A_DH, A_SUM, A_RADIAL };

@@ -19,7 +19,7 @@ static void call_forward(const struct ops *ops, struct backend *be, const struct
     ops->linear_forward(be, &a);
 }
 
-static void forward_case(struct case_list *list, int N, int I, int O, int act, bool bias)
+void case_linear_forward(struct case_list *list, int N, int I, int O, int act, bool bias)
 {
     struct op_case *c = case_new(list, "linear_forward", "N=%d I=%d O=%d act=%d bias=%d", N, I, O, act, bias);
     size_t out = act == ACT_NONE ? 0 : (size_t)N * (act == ACT_SWIGLU ? O / 2 : O);
@@ -48,7 +48,7 @@ static void call_backward(const struct ops *ops, struct backend *be, const struc
     ops->linear_backward(be, &a);
 }
 
-static void backward_case(struct case_list *list, int N, int I, int O, int act, bool bias, bool din)
+void case_linear_backward(struct case_list *list, int N, int I, int O, int act, bool bias, bool din)
 {
     struct op_case *c =
         case_new(list, "linear_backward", "N=%d I=%d O=%d act=%d bias=%d din=%d", N, I, O, act, bias, din);
@@ -71,15 +71,15 @@ void cases_linear(struct case_list *list)
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
         for (int act = ACT_NONE; act <= ACT_SWIGLU; act++) {
             int N = shapes[s][0], I = shapes[s][1], O = shapes[s][2];
-            forward_case(list, N, I, O, act, s % 2);
-            forward_case(list, N, I, O, act, (s + 1) % 2);
-            backward_case(list, N, I, O, act, s % 2, true);
-            backward_case(list, N, I, O, act, (s + 1) % 2, s % 3 > 0);
+            case_linear_forward(list, N, I, O, act, s % 2);
+            case_linear_forward(list, N, I, O, act, (s + 1) % 2);
+            case_linear_backward(list, N, I, O, act, s % 2, true);
+            case_linear_backward(list, N, I, O, act, (s + 1) % 2, s % 3 > 0);
         }
-    forward_case(list, 1100, 7, 13, ACT_NONE, true); /* more rows than any block, odd widths */
-    forward_case(list, 11, 600, 3, ACT_GELU, true);
-    backward_case(list, 1100, 7, 13, ACT_GELU, true, true);
-    backward_case(list, 2, 3, 700, ACT_SWIGLU, true, true);
+    case_linear_forward(list, 1100, 7, 13, ACT_NONE, true); /* more rows than any block, odd widths */
+    case_linear_forward(list, 11, 600, 3, ACT_GELU, true);
+    case_linear_backward(list, 1100, 7, 13, ACT_GELU, true, true);
+    case_linear_backward(list, 2, 3, 700, ACT_SWIGLU, true, true);
 }
 
 enum { E_TOKENS, E_TOK, E_POS, E_OUT };

@@ -83,13 +83,17 @@ static void *run_packed(void *arg)
     p->status = open_run(p, &be, &m, &t);
     for (int k = -WARM_STEPS; k <= p->steps; k++) {
         struct step_report report = {0};
-        if (k == 0) { /* every run is warm when the first one is timed */
+        if (k == 0) { /* every run is warm, and none at work, when the first one is timed */
+            if (!p->status)
+                p->status = trainer_settle(&t, &p->err);
             pthread_barrier_wait(p->together);
             p->seconds = tool_seconds();
         }
         if (!p->status && k != 0)
             p->status = trainer_step(&t, windows, false, &report, &p->err);
     }
+    if (!p->status)
+        p->status = trainer_settle(&t, &p->err);
     p->seconds = (tool_seconds() - p->seconds) / p->steps;
     trainer_destroy(&t);
     model_destroy(&m);
@@ -146,7 +150,7 @@ static void bench_packed(struct tool_report *r, const struct ops *ops, const str
 
 static int bench_variants(struct tool_report *r, const struct model *m, const char *name, bool tiny, struct error *err)
 {
-    static const int batches[] = {1, 16, 64};
+    static const int batches[] = {1, 4, 16, 64};
     const struct bench_options options = {.decoder = DECODER_OPS, .repeats = tiny ? 1 : 5, .warmups = 1,
                                           .tokens = tiny ? 4 : 128};
     const int context = tiny ? 16 : 512;
@@ -185,36 +189,56 @@ static void bench_decoding(struct tool_report *r, const struct ops *ops, const s
     ops->destroy(be);
 }
 
-void bench_run(struct tool_report *r, const struct ops *ops, bool tiny)
+static int configure(struct config *cfg, const char *preset, const char *batch, bool tiny, struct error *err)
 {
-    static const struct {
-        const char *preset, *batch;
-        int steps, packs;
-    } rows[] = {{"1M", "64", 40, 3},  {"3M", "64", 40, 3},  {"9M", "64", 40, 3},
-                {"30M", "64", 30, 3}, {"gpt2", "8", 20, 1}, {"1M", "8", 60, 3}};
+    static const char *const small[] = {"model.context=16", "model.vocab=64", NULL};
+    config_init(cfg);
+    int status = config_set(cfg, "model.size", preset, err);
+    if (!status)
+        status = config_set(cfg, "train.batch", batch, err);
+    for (int i = 0; tiny && small[i] && !status; i++)
+        status = config_set_pair(cfg, small[i], err);
+    return status ? status : config_finish(cfg, err);
+}
+
+/* What is timed: a preset, and how often and how many at once; decoding where it says so. */
+struct bench_row {
+    const char *preset, *batch;
+    int steps, packs; /* of packs[] */
+    bool decode;
+};
+
+static void bench_one(struct tool_report *r, const struct ops *ops, const struct bench_row *row, bool tiny, double product)
+{
     static const int packs[] = {1, 4, 8};
-    struct ops half;
-    double product = product_rate(ops, tiny);
-    tool_variant(&half, ops, PRECISION_BF16, true);
-    report_number(r, product, "TFLOP/s", "one bf16 product of %d x %d", tiny ? 128 : 8192, tiny ? 128 : 8192);
-    for (size_t i = 0; i < (tiny ? 1 : sizeof rows / sizeof rows[0]); i++) {
-        struct config cfg;
-        struct error err = {0};
-        config_init(&cfg);
-        int status = config_set(&cfg, "model.size", tiny ? "demo" : rows[i].preset, &err);
-        if (!status)
-            status = config_set(&cfg, "train.batch", tiny ? "1" : rows[i].batch, &err);
-        if (!status && tiny)
-            status = config_set(&cfg, "model.context", "16", &err);
-        if (!status && tiny)
-            status = config_set(&cfg, "model.vocab", "64", &err);
-        if (status || config_finish(&cfg, &err)) {
-            report_fault(r, err.text, "configuration");
-            return;
-        }
-        for (int p = 0; p < (tiny ? 1 : rows[i].packs); p++)
-            bench_packed(r, &half, &cfg, tiny ? "demo" : rows[i].preset, packs[p], tiny ? 2 : rows[i].steps, product);
-        if (tiny || strcmp(rows[i].batch, "8") != 0 || strcmp(rows[i].preset, "gpt2") == 0)
-            bench_decoding(r, &half, &cfg, tiny ? "demo" : rows[i].preset, tiny);
+    struct config cfg;
+    struct error err = {0};
+    if (configure(&cfg, row->preset, row->batch, tiny, &err)) {
+        report_fault(r, err.text, "configuration");
+        return;
     }
+    for (int p = 0; p < row->packs; p++)
+        bench_packed(r, ops, &cfg, row->preset, packs[p], row->steps, product);
+    if (row->decode)
+        bench_decoding(r, ops, &cfg, row->preset, tiny);
+}
+
+void bench_run(struct tool_report *r, const struct ops *ops, enum bench_extent extent)
+{
+    static const struct bench_row tiny[] = {{"demo", "1", 2, 1, true}, {0}};
+    static const struct bench_row brief[] = {{"1M", "64", 20, 1, true}, {"gpt2", "8", 10, 1, false}, {0}};
+    static const struct bench_row all[] = {
+        {"1M", "64", 40, 3, true},  {"3M", "64", 40, 3, true}, {"9M", "64", 40, 3, true}, {"30M", "64", 30, 3, true},
+        {"gpt2", "8", 20, 1, true}, {"1M", "8", 60, 3, false}, {0}};
+    const struct bench_row *rows = extent == BENCH_TINY ? tiny : extent == BENCH_BRIEF ? brief : all;
+    struct ops half;
+    double product = product_rate(ops, extent == BENCH_TINY);
+    tool_variant(&half, ops, PRECISION_BF16, true);
+    if (isnan(product)) /* shares of it would say nothing */
+        report_fault(r, "it failed", "one bf16 product");
+    else
+        report_number(r, product, "TFLOP/s", "one bf16 product of %d x %d", extent == BENCH_TINY ? 128 : 8192,
+                      extent == BENCH_TINY ? 128 : 8192);
+    for (; rows->preset; rows++)
+        bench_one(r, &half, rows, extent == BENCH_TINY, product);
 }

@@ -272,6 +272,22 @@ static void check_curve(struct tool_report *r, const struct ops *ops, const stru
         free(params[i]);
 }
 
+/* A preset's shapes: in bf16 for each, in fp32 for the small ones (the steps' gradients have the others). */
+static void check_preset(struct tool_report *r, const struct ops *ops, const char *preset, const char *const *pairs,
+                         const struct check_options *o, bool full)
+{
+    struct config cfg;
+    struct error err = {0};
+    if (configure(&cfg, preset, pairs, &err)) {
+        report_fault(r, err.text, "shapes of %s", preset);
+        return;
+    }
+    check_shapes(r, ops, &cfg, preset, o, true);
+    if (full)
+        check_shapes(r, ops, &cfg, preset, o, false);
+}
+
+/* The quick and telling first, the large last. */
 void check_run(struct tool_report *r, const struct ops *ops, const struct check_options *o)
 {
     static const char *const pairs[] = {"taper.sites=all", "aux.lambda=0.1", "train.batch=2", NULL};
@@ -280,12 +296,13 @@ void check_run(struct tool_report *r, const struct ops *ops, const struct check_
     static const char *const tiny[] = {"taper.sites=all", "aux.lambda=0.1", "train.batch=1", "model.context=16",
                                        "model.vocab=64", "model.layers=1", NULL};
     static const char *const presets[] = {"demo", "1M", "3M", "9M", "30M", "gpt2"};
+    const size_t count = o->tiny ? 1 : sizeof presets / sizeof presets[0];
     check_cases(r, ops, o);
-    for (int half = 0; half < 2; half++) {
-        if (o->tiny)
-            check_gradients(r, ops, "demo", tiny, o, half);
-        for (size_t i = 0; i < sizeof presets / sizeof presets[0] && !o->tiny; i++)
-            check_gradients(r, ops, presets[i], i == 2 ? llama : pairs, o, half);
+    for (int half = 0; half < 2; half++)
         check_curve(r, ops, o, half);
-    }
+    for (size_t i = 0; i < count; i++)
+        for (int half = 0; half < 2; half++)
+            check_gradients(r, ops, presets[i], o->tiny ? tiny : i == 2 ? llama : pairs, o, half);
+    for (size_t i = 0; i < count; i++)
+        check_preset(r, ops, presets[i], o->tiny ? tiny : i == 2 ? llama : pairs, o, i < 2);
 }

@@ -1,59 +1,131 @@
-/* gpu_tool check|bench [--tiny] [--json FILE]: what make gpu-check and make gpu-bench run. Without a device it says
- * 'skipped: no device' and exits with 0. */
+/* What make gpu-check and make gpu-bench run:
+ *   gpu_tool check [--tiny] [--json FILE]
+ *   gpu_tool bench [--tiny | --brief] [--json FILE [--append]]
+ *   gpu_tool row NAME ok|failed|skipped --json FILE      a row of somebody else's finding, appended
+ * Where there is no GPU it says 'skipped: no device' and exits with 0; a GPU that cannot be used is a failure. */
 #include <string.h>
+#include <unistd.h>
 
 #include "core/gpu_load.h"
 #include "core/parallel.h"
 #include "tests/gpu/tool/tool.h"
 
+struct words {
+    const char *verb, *json, *name, *finding;
+    bool tiny, brief, append;
+};
+
 static int usage(void)
 {
-    fprintf(stderr, "usage: gpu_tool check|bench [--tiny] [--json FILE]\n");
+    fprintf(stderr, "usage: gpu_tool check [--tiny] [--json FILE]\n"
+                    "       gpu_tool bench [--tiny | --brief] [--json FILE [--append]]\n"
+                    "       gpu_tool row NAME ok|failed|skipped --json FILE\n");
     return 2;
 }
 
-static int run(const char *what, bool tiny, const char *json, const struct gpu_library *library,
-               const struct gpu_device *gpu)
+static bool parse(struct words *w, int argc, char **argv)
+{
+    int i = 2;
+    w->verb = argc > 1 ? argv[1] : "";
+    if (strcmp(w->verb, "row") == 0 && argc > 3) {
+        w->name = argv[2];
+        w->finding = argv[3];
+        w->append = true;
+        i = 4;
+    }
+    for (; i < argc; i++)
+        if (strcmp(argv[i], "--tiny") == 0)
+            w->tiny = true;
+        else if (strcmp(argv[i], "--brief") == 0)
+            w->brief = true;
+        else if (strcmp(argv[i], "--append") == 0)
+            w->append = true;
+        else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc)
+            w->json = argv[++i];
+        else
+            return false;
+    return w->name ? w->json != NULL : strcmp(w->verb, "check") == 0 || strcmp(w->verb, "bench") == 0;
+}
+
+/* Rows are written as they come; what a file said before stays in it when rows are appended. */
+static int open_report(struct tool_report *r, const struct words *w, FILE *out)
+{
+    struct error err = {0};
+    report_open(r, out);
+    if (w->append && w->json && report_resume(r, w->json, &err)) {
+        fprintf(stderr, "gpu_tool: %s\n", err.text);
+        return 1;
+    }
+    r->path = w->json;
+    return 0;
+}
+
+static int close_report(struct tool_report *r)
+{
+    int failed = r->failed;
+    report_close(r);
+    return failed ? 1 : 0;
+}
+
+static int add_row(const struct words *w, const char *device, const char *build)
+{
+    struct tool_report r;
+    if (open_report(&r, w, stdout))
+        return 1;
+    r.device = device;
+    r.build = build;
+    if (strcmp(w->finding, "ok") == 0)
+        report_check(&r, 0, 0, "%s", w->name);
+    else if (strcmp(w->finding, "skipped") == 0)
+        report_number(&r, 0, "skipped", "%s", w->name);
+    else
+        report_fault(&r, w->finding, "%s", w->name);
+    return close_report(&r);
+}
+
+static int run(const struct words *w, const struct gpu_library *library, const struct gpu_device *gpu)
 {
     struct tool_report report;
-    struct error err = {0};
-    const struct check_options options = {.tiny = tiny, .threads = parallel_processors()};
-    report_open(&report, stdout);
+    const struct check_options options = {.tiny = w->tiny, .threads = parallel_processors()};
+    if (open_report(&report, w, stdout))
+        return 1;
+    report.device = gpu->name;
+    report.build = library->build;
     printf("%s, %s\n", gpu->name, library->build);
-    if (strcmp(what, "check") == 0)
+    if (strcmp(w->verb, "check") == 0)
         check_run(&report, library->ops, &options);
     else
-        bench_run(&report, library->ops, tiny);
-    int failed = report.failed;
-    int status = json ? report_write(&report, json, gpu->name, library->build, &err) : STATUS_OK;
-    if (status)
-        fprintf(stderr, "gpu_tool: %s\n", err.text);
-    printf("%d rows, %d failed\n", (int)json_array_size(report.rows), failed);
-    report_close(&report);
-    return failed || status ? 1 : 0;
+        bench_run(&report, library->ops, w->tiny ? BENCH_TINY : w->brief ? BENCH_BRIEF : BENCH_ALL);
+    printf("%d rows, %d failed\n", (int)json_array_size(report.rows), report.failed);
+    return close_report(&report);
+}
+
+/* A driver without a usable GPU is something to repair, not something to pass over. */
+static bool driver_is_there(void)
+{
+    return access("/dev/nvidiactl", F_OK) == 0 || access("/dev/nvidia0", F_OK) == 0 ||
+           access("/proc/driver/nvidia/version", F_OK) == 0;
 }
 
 int main(int argc, char **argv)
 {
     const struct gpu_library *library = NULL;
     struct gpu_device gpus[GPU_DEVICES_MOST];
+    struct words words = {0};
     struct error err = {0};
-    const char *json = NULL;
-    bool tiny = false;
     int count = 0;
-    if (argc < 2 || (strcmp(argv[1], "check") != 0 && strcmp(argv[1], "bench") != 0))
+    if (!parse(&words, argc, argv))
         return usage();
-    for (int i = 2; i < argc; i++)
-        if (strcmp(argv[i], "--tiny") == 0)
-            tiny = true;
-        else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc)
-            json = argv[++i];
-        else
-            return usage();
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (gpu_load(&library, &err) || library->devices(gpus, GPU_DEVICES_MOST, &count, &err) || count == 0) {
+        if (words.name)
+            return add_row(&words, "", "");
+        if (driver_is_there()) {
+            printf("FAILED the GPU of this machine cannot be used: %s\n", err.text);
+            return 1;
+        }
         printf("skipped: no device (%s)\n", err.text);
         return 0;
     }
-    return run(argv[1], tiny, json, library, &gpus[0]);
+    return words.name ? add_row(&words, gpus[0].name, library->build) : run(&words, library, &gpus[0]);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/file.h"
 #include "core/version.h"
 #include "tests/gpu/tool/tool.h"
 
@@ -38,6 +39,11 @@ static void add(struct tool_report *r, const char *name, json_t *value, json_t *
     r->begun = now;
     json_array_append_new(r->rows, json_pack("{s:s, s:o, s:o, s:s, s:b, s:f}", "name", name, "value", value, "bound",
                                              bound, "unit", unit, "ok", ok, "seconds", seconds));
+    struct error err = {0};
+    if (r->path && report_write(r, &err)) {
+        fprintf(stderr, "%s\n", err.text);
+        r->failed++;
+    }
 }
 
 void report_check(struct tool_report *r, double value, double bound, const char *format, ...)
@@ -77,15 +83,32 @@ void report_number(struct tool_report *r, double value, const char *unit, const 
     add(r, name, number(value), json_null(), unit, true);
 }
 
-int report_write(const struct tool_report *r, const char *path, const char *device, const char *build,
-                 struct error *err)
+int report_write(const struct tool_report *r, struct error *err)
 {
-    json_t *all = json_pack("{s:s, s:s, s:s, s:s, s:O}", "device", device, "build", build, "version",
-                            version_string(), "revision", version_revision(), "rows", r->rows);
-    int status =
-        json_dump_file(all, path, JSON_INDENT(1)) ? error_set(err, STATUS_FAILED, "%s: cannot write", path) : STATUS_OK;
+    json_t *all = json_pack("{s:s, s:s, s:s, s:s, s:O}", "device", r->device ? r->device : "", "build",
+                            r->build ? r->build : "", "version", version_string(), "revision", version_revision(), "rows",
+                            r->rows);
+    char *text = json_dumps(all, JSON_INDENT(1));
+    int status = text ? file_write_all(r->path, text, strlen(text), err)
+                      : error_set(err, STATUS_FAILED, "%s: cannot write", r->path);
+    free(text);
     json_decref(all);
     return status;
+}
+
+int report_resume(struct tool_report *r, const char *path, struct error *err)
+{
+    json_error_t fault;
+    size_t i;
+    json_t *all = json_load_file(path, 0, &fault), *rows = json_object_get(all, "rows"), *row;
+    if (!json_is_array(rows)) {
+        json_decref(all);
+        return error_set(err, STATUS_BAD_INPUT, "%s: no report: %s", path, fault.text);
+    }
+    json_array_foreach(rows, i, row)
+        json_array_append(r->rows, row);
+    json_decref(all);
+    return STATUS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ variants */

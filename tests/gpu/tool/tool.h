@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "core/config.h"
 #include "core/ops.h"
 
 /* Rows of {name, value, bound or 0, unit, ok, seconds}. */
@@ -16,9 +17,12 @@ struct tool_report {
     int failed;
     FILE *out; /* each row is printed as it comes; NULL: not */
     double begun; /* of the row in the making, seconds */
+    const char *path, *device, *build; /* where every row is written as it comes; path NULL: nowhere */
 };
 
 void report_open(struct tool_report *r, FILE *out);
+/* Take in the rows of a file that another report wrote, to add to them. */
+int report_resume(struct tool_report *r, const char *path, struct error *err);
 void report_close(struct tool_report *r);
 
 /* A check: ok when value <= bound (NaN never is). */
@@ -33,9 +37,8 @@ void report_fault(struct tool_report *r, const char *text, const char *format, .
 void report_number(struct tool_report *r, double value, const char *unit, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* {device, build, version, rows} to a file. */
-int report_write(const struct tool_report *r, const char *path, const char *device, const char *build,
-                 struct error *err);
+/* {device, build, version, revision, rows} to r->path, whole or not at all: what stopped half way leaves what it had. */
+int report_write(const struct tool_report *r, struct error *err);
 
 double tool_seconds(void);
 
@@ -50,7 +53,14 @@ struct check_options {
 /* Every op's cases, gradients of a step of every preset, a loss curve, recordings, repeatability. */
 void check_run(struct tool_report *r, const struct ops *ops, const struct check_options *options);
 
-/* The timings. tiny: the demo model and a few repeats. */
-void bench_run(struct tool_report *r, const struct ops *ops, bool tiny);
+/* A preset's own shapes, op by op. */
+void check_shapes(struct tool_report *r, const struct ops *ops, const struct config *cfg, const char *name,
+                  const struct check_options *o, bool half);
+
+/* tiny: the demo model and a few repeats, for the simulated device and for sanitizers. brief: a few sizes, half a minute. */
+enum bench_extent { BENCH_TINY, BENCH_BRIEF, BENCH_ALL };
+
+/* The timings. */
+void bench_run(struct tool_report *r, const struct ops *ops, enum bench_extent extent);
 
 #endif
