@@ -102,7 +102,7 @@ CUDNN_H := $(firstword $(wildcard $(CUDA_HOME)/include/cudnn.h /usr/include/cudn
 	/usr/local/include/cudnn.h))
 GPU_MISSING := $(strip $(if $(NVCC),,nvcc) $(if $(CUDNN_H),,cuDNN))
 CUDA_LIBS = $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/lib))
-CUDA_C := $(wildcard gpu/*.c) core/error.c core/memory.c
+CUDA_C := $(wildcard gpu/*.c) core/error.c core/gpu_logits.c core/memory.c
 CUDA_O := $(CUDA_C:%.c=$(BUILD)/cuda/%.o) $(patsubst %,$(BUILD)/cuda/%.o,$(wildcard gpu/*.cu))
 comma := ,
 # PTX of the last one as well, for devices that come later. Registers spilt to memory are an error.

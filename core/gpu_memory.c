@@ -1,9 +1,10 @@
 #include "core/gpu_memory.h"
 
+#include "core/gpu_logits.h"
 #include "core/model.h"
 #include "core/transformer.h"
 
-enum { MIB = 1 << 20, LIBRARIES = 256 * MIB /* kernels that are loaded, cuBLASLt's workspace */, LOGITS = 32 * MIB };
+enum { MIB = 1 << 20, LIBRARIES = 256 * MIB /* kernels that are loaded, cuBLASLt's workspace */ };
 
 /* As the backend asks for it: rows of logits, attention's sums and workspace, sorting tokens, and the unused part of
  * the pieces it is taken in. */
@@ -11,7 +12,8 @@ static size_t scratch_need(const struct config *cfg, bool half)
 {
     const size_t B = (size_t)cfg->batch, T = (size_t)cfg->context, N = B * T, C = (size_t)cfg->d_model;
     const size_t V = (size_t)cfg->vocab, H = (size_t)cfg->heads, F = (size_t)cfg->d_ff;
-    size_t rows = B * H * T, logits = LOGITS + LOGITS / 2;
+    const size_t stride = (V + 7) / 8 * 8, rows = B * H * T;
+    size_t logits = gpu_logit_rows(N, C, stride) * stride * sizeof(float) * 3 / 2; /* and their gradient in bf16 */
     size_t attention = rows * sizeof(float) + (half ? N * C * sizeof(float) + rows * T * 2 : 0);
     size_t tokens = (N / 256 + 2) * V * sizeof(int32_t), swiglu = N * F * sizeof(float);
     size_t most = attention > tokens ? attention : tokens;

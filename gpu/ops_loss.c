@@ -1,8 +1,8 @@
 /* The ops after the blocks: head and loss, auxiliary loss and probe, optimizer, decoding. */
+#include "core/gpu_logits.h"
 #include "gpu/backend.h"
 
-/* Logits are worked on in blocks of rows of about this many bytes, which stay in the second-level cache. */
-enum { LOGIT_BYTES = 32 << 20, SHARED_MOST = 48 << 10 };
+enum { SHARED_MOST = 48 << 10 };
 
 struct head_block {
     const void *y, *weight; /* operands */
@@ -59,8 +59,7 @@ void gpu_head(struct backend *be, const struct head_pass *a)
     size_t count = (size_t)a->N * (size_t)a->C;
     backend_begin(be, "head");
     struct head_block b = {.stride = (a->V + 7) / 8 * 8};
-    int most = (int)(LOGIT_BYTES / ((size_t)b.stride * sizeof(float)));
-    int rows = most < 1 ? 1 : most < a->N ? most : a->N;
+    int rows = (int)gpu_logit_rows((size_t)a->N, (size_t)a->C, (size_t)b.stride);
     size_t block = (size_t)rows * (size_t)b.stride;
     b.logits = backend_scratch(be, block * sizeof(float));
     b.y = read_operand(be, a->y, count);
