@@ -6,8 +6,8 @@
 
 enum { MIB = 1 << 20, LIBRARIES = 256 * MIB /* kernels that are loaded, cuBLASLt's workspace */ };
 
-/* As the backend asks for it: rows of logits, attention's sums and workspace, sorting tokens, and the unused part of
- * the pieces it is taken in. */
+/* As the backend asks for it: rows of logits, attention's sums and workspace, sorting tokens. Pieces are kept, and each
+ * of these may have found none that was large enough. */
 static size_t scratch_need(const struct config *cfg, bool half)
 {
     const size_t B = (size_t)cfg->batch, T = (size_t)cfg->context, N = B * T, C = (size_t)cfg->d_model;
@@ -16,9 +16,7 @@ static size_t scratch_need(const struct config *cfg, bool half)
     size_t logits = gpu_logit_rows(N, C, stride) * stride * sizeof(float) * 3 / 2; /* and their gradient in bf16 */
     size_t attention = rows * sizeof(float) + (half ? N * C * sizeof(float) + rows * T * 2 : 0);
     size_t tokens = (N / 256 + 2) * V * sizeof(int32_t), swiglu = N * F * sizeof(float);
-    size_t most = attention > tokens ? attention : tokens;
-    most = swiglu > most ? swiglu : most;
-    return LIBRARIES + 2 * (most > logits ? most : logits);
+    return LIBRARIES + logits + attention + tokens + swiglu;
 }
 
 struct gpu_memory gpu_memory_need(const struct config *cfg, bool half)

@@ -117,6 +117,18 @@ static void test_head_widths(void **state)
     }
 }
 
+/* Windows that no kernel's tile divides, down to one token. */
+static void test_lengths(void **state)
+{
+    (void)state;
+    static const int lengths[] = {1, 7, 31, 257};
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        const struct attention_shape s = {2, lengths[i], 3, 16};
+        build(&s, false, true);
+        build(&s, true, true);
+    }
+}
+
 /* A graph that is none: the failure says where. */
 static void test_a_wrong_graph_is_refused(void **state)
 {
@@ -137,6 +149,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_preset_has_plans),
         cmocka_unit_test(test_head_widths),
+        cmocka_unit_test(test_lengths),
         cmocka_unit_test(test_a_wrong_graph_is_refused),
     };
     return cmocka_run_group_tests(tests, describe_device, forget_device);
