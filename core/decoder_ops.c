@@ -19,6 +19,7 @@ struct ops_decoder {
     float *keys, *values;            /* [layers][B,H,S,D] */
     int32_t *tokens, *targets, *pos; /* [B] */
     float *host_logits, *head_bias;  /* [B,V], [V] or NULL; host memory */
+    int fresh;                       /* rows of logits that nobody has asked for yet: they are not in host_logits */
 };
 
 static struct ops_decoder *ops_of(const struct decoder *d)
@@ -201,19 +202,24 @@ static int ops_feed(struct decoder *base, int sequence, const int32_t *tokens, i
 static int ops_step(struct decoder *base, const int32_t *tokens, int n, struct error *err)
 {
     struct ops_decoder *d = ops_of(base);
-    const size_t V = (size_t)base->m->cfg.vocab;
     forward(d, (struct part){0, n}, tokens, true);
-    base->m->ops->download(base->m->be, d->host_logits, d->logits, (size_t)n * V * sizeof *d->logits);
     for (int b = 0; b < n; b++)
         base->positions[b]++;
-    for (size_t i = 0; d->head_bias && i < (size_t)n * V; i++)
-        d->host_logits[i] += d->head_bias[i % V];
+    d->fresh = n;
     return base->m->ops->sync(base->m->be, err);
 }
 
+/* Logits come to the host when they are asked for: a whole vocabulary a sequence takes longer than many a step. */
 static const float *ops_logits(const struct decoder *base, int b)
 {
-    return ops_of(base)->host_logits + (size_t)b * (size_t)base->m->cfg.vocab;
+    struct ops_decoder *d = ops_of(base);
+    const size_t V = (size_t)base->m->cfg.vocab, count = (size_t)d->fresh * V;
+    if (count)
+        base->m->ops->download(base->m->be, d->host_logits, d->logits, count * sizeof *d->logits);
+    for (size_t i = 0; d->head_bias && i < count; i++)
+        d->host_logits[i] += d->head_bias[i % V];
+    d->fresh = 0;
+    return d->host_logits + (size_t)b * V;
 }
 
 static void ops_set_norms(struct decoder *base, double gate, bool bare)

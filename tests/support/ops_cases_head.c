@@ -58,7 +58,8 @@ void cases_head(struct case_list *list)
     }
     case_head(list, 7, 16, 53, (struct head_options){true, true, false, 0, 8}); /* sharp: p near 0 and 1 */
     case_head(list, 7, 16, 1, (struct head_options){true, false, true, 0, 1});
-    case_head(list, 140, 3, 50257, (struct head_options){true, true, false, -9, 1}); /* more than a block of logits */
+    case_head(list, 140, 3, 50257, /* more than a block of logits */
+              (struct head_options){.gradients = true, .stats = true, .lowest = -9, .spread = 1});
 }
 
 enum { A_H, A_SCALE, A_MEAN, A_SCALARS, A_DH, A_SUM, A_RADIAL };

@@ -31,7 +31,7 @@ static struct op_case *cases_of(const struct config *cfg, bool tiny, int *count)
     case_linear_backward(&list, N, F, C, act, cfg->bias, true);
     case_linear_forward(&list, batch, C, 3 * C, ACT_NONE, cfg->bias); /* decoding */
     case_attention(&list, 1, T, H, D, theta);
-    case_head(&list, N, C, V, (struct head_options){true, true, false, 0, 0.1});
+    case_head(&list, N, C, V, (struct head_options){.gradients = true, .stats = true, .spread = 0.1});
     case_decode(&list, batch, H, D, T, T, theta);
     case_sample(&list, batch, V, 0.8, 0, 0.95);
     *count = list.count;
