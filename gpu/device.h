@@ -38,7 +38,8 @@ bool device_failed(const struct device *d);
 /* Wait for the stream; report and clear the failure that was kept. */
 int device_take_fault(struct device *d, struct error *err);
 
-/* Memory, zeroed by the stream of work, aligned to 256 bytes, NULL (and no failure kept) when there is not enough. Not while capturing. */
+/* Memory, zeroed by the stream of work, aligned to 256 bytes, NULL (and no failure kept) when there is not enough. Not
+ * while capturing. */
 void *device_allocate(struct device *d, size_t bytes);
 void device_release(struct device *d, void *memory); /* waits for the stream; NULL is fine */
 void device_memory(struct device *d, size_t *free_bytes, size_t *total_bytes);

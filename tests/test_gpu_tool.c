@@ -105,6 +105,19 @@ static void test_the_bench_runs(void **state)
     report_close(&r);
 }
 
+static void test_steps_alone(void **state)
+{
+    (void)state;
+    struct tool_report r;
+    const struct check_options steps = {.tiny = true, .steps = true, .threads = 1};
+    report_open(&r, NULL);
+    check_run(&r, gpu_ops_table(), &steps);
+    show_failures(&r);
+    assert_int_equal(r.failed, 0);
+    assert_int_equal(json_array_size(r.rows), 2 * 3);
+    report_close(&r);
+}
+
 static void nothing(struct backend *be, const struct linear_forward *a)
 {
     (void)be;
@@ -136,6 +149,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_checks_pass),
+        cmocka_unit_test(test_steps_alone),
         cmocka_unit_test(test_shapes_see_a_missing_product),
         cmocka_unit_test(test_a_wrong_op_fails),
         cmocka_unit_test(test_the_bench_runs),

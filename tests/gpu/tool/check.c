@@ -297,12 +297,13 @@ void check_run(struct tool_report *r, const struct ops *ops, const struct check_
                                        "model.vocab=64", "model.layers=1", NULL};
     static const char *const presets[] = {"demo", "1M", "3M", "9M", "30M", "gpt2"};
     const size_t count = o->tiny ? 1 : sizeof presets / sizeof presets[0];
-    check_cases(r, ops, o);
+    if (!o->steps)
+        check_cases(r, ops, o);
     for (int half = 0; half < 2; half++)
         check_curve(r, ops, o, half);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && !o->steps; i++)
         for (int half = 0; half < 2; half++)
             check_gradients(r, ops, presets[i], o->tiny ? tiny : i == 2 ? llama : pairs, o, half);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && !o->steps; i++)
         check_preset(r, ops, presets[i], o->tiny ? tiny : i == 2 ? llama : pairs, o, i < 2);
 }

@@ -24,7 +24,7 @@ what='compute-sanitizer on a tiny model, its steps and its decoding'
 sanitizer=${COMPUTE_SANITIZER:-$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)}
 if [ ! -x "$sanitizer" ]; then
     "$tool" row "$what: there is no compute-sanitizer here" skipped --json "$json"
-elif timeout --kill-after=5 "$for_sanitizer" "$sanitizer" --tool memcheck --error-exitcode 9 "$tool" bench --tiny \
+elif timeout --kill-after=5 "$for_sanitizer" "$sanitizer" --tool memcheck --error-exitcode 9 "$tool" check --tiny --steps \
     > "$build/gpu-sanitizer.log" 2>&1; then
     "$tool" row "$what" ok --json "$json"
 else

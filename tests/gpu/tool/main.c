@@ -1,5 +1,5 @@
 /* What make gpu-check and make gpu-bench run:
- *   gpu_tool check [--tiny] [--json FILE]
+ *   gpu_tool check [--tiny [--steps]] [--json FILE]      --steps: whole steps alone, and decoding
  *   gpu_tool bench [--tiny | --brief] [--json FILE [--append]]
  *   gpu_tool row NAME ok|failed|skipped --json FILE      a row of somebody else's finding, appended
  * Where there is no GPU it says 'skipped: no device' and exits with 0; a GPU that cannot be used is a failure. */
@@ -12,12 +12,12 @@
 
 struct words {
     const char *verb, *json, *name, *finding;
-    bool tiny, brief, append;
+    bool tiny, steps, brief, append;
 };
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: gpu_tool check [--tiny] [--json FILE]\n"
+    fprintf(stderr, "usage: gpu_tool check [--tiny [--steps]] [--json FILE]\n"
                     "       gpu_tool bench [--tiny | --brief] [--json FILE [--append]]\n"
                     "       gpu_tool row NAME ok|failed|skipped --json FILE\n");
     return 2;
@@ -36,6 +36,8 @@ static bool parse(struct words *w, int argc, char **argv)
     for (; i < argc; i++)
         if (strcmp(argv[i], "--tiny") == 0)
             w->tiny = true;
+        else if (strcmp(argv[i], "--steps") == 0)
+            w->steps = true;
         else if (strcmp(argv[i], "--brief") == 0)
             w->brief = true;
         else if (strcmp(argv[i], "--append") == 0)
@@ -86,7 +88,7 @@ static int add_row(const struct words *w, const char *device, const char *build)
 static int run(const struct words *w, const struct gpu_library *library, const struct gpu_device *gpu)
 {
     struct tool_report report;
-    const struct check_options options = {.tiny = w->tiny, .threads = parallel_processors()};
+    const struct check_options options = {.tiny = w->tiny, .steps = w->steps, .threads = parallel_processors()};
     if (open_report(&report, w, stdout))
         return 1;
     report.device = gpu->name;
@@ -94,7 +96,7 @@ static int run(const struct words *w, const struct gpu_library *library, const s
     printf("%s, %s\n", gpu->name, library->build);
     if (strcmp(w->verb, "check") == 0)
         check_run(&report, library->ops, &options);
-    else
+    if (w->steps || strcmp(w->verb, "bench") == 0)
         bench_run(&report, library->ops, w->tiny ? BENCH_TINY : w->brief ? BENCH_BRIEF : BENCH_ALL);
     printf("%d rows, %d failed\n", (int)json_array_size(report.rows), report.failed);
     return close_report(&report);

@@ -47,6 +47,7 @@ void tool_variant(struct ops *out, const struct ops *ops, enum precision_kind pr
 
 struct check_options {
     bool tiny;   /* small models only, a few steps: for the simulated device, and for a sanitizer on a real one */
+    bool steps;  /* whole steps alone: of all phases, logged and not, recorded and not */
     int threads; /* of the CPU's side */
 };
 
