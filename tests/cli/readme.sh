@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# The commands that README.md gives for a trained model do what it says, word for word.
+TRAIN_STEPS=10 SAMPLE_TOKENS=0
+. "$(dirname "$0")/../support/model.bash"
+cd "$(dirname "$0")/../.." || exit 1
+
+check 'trains a model' train run model.pos=rope model.mlp=swiglu taper.sites=all gate.warmup=2 model.context=64
+lines=0
+while IFS= read -r line; do
+    lines=$((lines + 1))
+    command=${line%%#*}
+    command=${command//.\/taper/\"\$TAPER\"}
+    command=${command//RUNDIR/\"\$T\"\/run}
+    command=${command//hf-folder/\"\$T\"\/hf-folder}
+    check "README: ${line%% #*}" eval "$command"
+done < <(sed -n '/^A trained model folds/,/^## /p' README.md | sed -n 's|^    \(\./taper .*\)|\1|p')
+check 'README has four such commands' [ "$lines" -eq 4 ]
+check 'the export is there' [ -e "$T/hf-folder/model.safetensors" ]
+echo "1..$n"
+exit $failed
