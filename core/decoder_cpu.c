@@ -361,8 +361,8 @@ static struct decoder_traffic cpu_traffic(const struct decoder *base, int positi
 static char *cpu_describe(const struct decoder *base, char *to, size_t room)
 {
     const struct cpu_decoder *d = cpu(base);
-    snprintf(to, room, "cpu %s %s, %d thread%s", d->gemv->name, base->options.weights == WEIGHTS_BF16 ? "bf16" : "fp32",
-             base->options.threads, base->options.threads == 1 ? "" : "s");
+    snprintf(to, room, "cpu %s, %d thread%s", d->gemv->name, base->options.threads,
+             base->options.threads == 1 ? "" : "s");
     return to;
 }
 
