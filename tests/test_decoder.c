@@ -51,21 +51,45 @@ static float bf16_value(float x)
 
 /* ------------------------------------------------------------------------------------------- kernels */
 
+/* A row has the same result alone, bit for bit. */
+static void check_rows_alone(const struct gemv_kernels *k, const struct gemv *all, const float *before, bool bf16)
+{
+    const size_t width = (size_t)all->blocks * GEMV_LANES;
+    float *y = aligned(width);
+    for (int n = 0; n < all->N; n++) {
+        struct gemv one = *all;
+        memcpy(y, before + (size_t)n * width, width * sizeof *y);
+        one.x += (size_t)n * all->x_stride;
+        one.y = y;
+        one.N = 1;
+        (bf16 ? k->bf16 : k->fp32)(&one);
+        if (memcmp(y, all->y + (size_t)n * width, width * sizeof *y) != 0)
+            fail_msg("%s O=%zu I=%d bf16=%d: row %d of %d differs alone", k->name, width, all->I, bf16, n, all->N);
+    }
+    free(y);
+}
+
 static void check_product(const struct gemv_kernels *k, int O, int I, int N, bool bf16, bool add)
 {
     const int rows = padded(O), stride = padded(I + 1);
     float *w = aligned((size_t)O * I), *x = aligned((size_t)N * stride), *bias = aligned((size_t)rows);
     float *y = aligned((size_t)N * rows), *packed = aligned((size_t)rows * (size_t)(I + 1));
+    float *old = aligned((size_t)N * rows);
     fill(w, (size_t)O * I, 1);
     fill(bias, (size_t)O, 2);
     for (int n = 0; n < N; n++)
         fill(x + n * stride, (size_t)I, 10 + (uint64_t)n);
     fill(y, (size_t)N * rows, 3);
     double before = (double)y[(size_t)(N - 1) * rows + O - 1];
+    memcpy(old, y, (size_t)N * rows * sizeof *y);
+    int *order = memory_alloc((size_t)rows, sizeof *order);
+    for (int r = 0; r < rows; r++)
+        order[r] = r < O ? r : -1;
     if (bf16)
-        gemv_pack_bf16((uint32_t *)(void *)packed, w, rows, O, I, NULL);
+        gemv_pack_bf16((uint32_t *)(void *)packed, w, (size_t)I, order, rows, I);
     else
-        gemv_pack_fp32(packed, w, rows, O, I, NULL);
+        gemv_pack_fp32(packed, w, (size_t)I, order, rows, I);
+    free(order);
     const struct gemv a = {.weights = packed,
                            .bias = bias,
                            .x = x,
@@ -73,10 +97,11 @@ static void check_product(const struct gemv_kernels *k, int O, int I, int N, boo
                            .x_stride = (size_t)stride,
                            .y_stride = (size_t)rows,
                            .I = I,
-                           .pitch = I,
+                           .blocks = rows / 16,
                            .N = N,
                            .add = add};
-    (bf16 ? k->bf16 : k->fp32)(&a, 0, rows / 16);
+    (bf16 ? k->bf16 : k->fp32)(&a);
+    check_rows_alone(k, &a, old, bf16);
     for (int n = 0; n < N; n++)
         for (int o = 0; o < O; o++) {
             double want = (double)bias[o], size = fabs(want);
@@ -92,16 +117,16 @@ static void check_product(const struct gemv_kernels *k, int O, int I, int N, boo
                 fail_msg("%s O=%d I=%d N=%d bf16=%d add=%d: [%d,%d] is %g, want %g", k->name, O, I, N, bf16, add, n, o,
                          (double)y[(size_t)n * rows + o], want);
         }
-    float *all[] = {w, x, bias, y, packed};
-    for (size_t i = 0; i < 5; i++)
+    float *all[] = {w, x, bias, y, packed, old};
+    for (size_t i = 0; i < 6; i++)
         free(all[i]);
 }
 
 static void test_products_at_every_level(void **state)
 {
     (void)state;
-    static const int shapes[][3] = {{1, 1, 1},   {16, 4, 1},   {17, 5, 2},  {48, 64, 3},
-                                    {33, 31, 7}, {16, 130, 8}, {100, 7, 19}};
+    static const int shapes[][3] = {{1, 1, 1},    {16, 4, 1},   {17, 5, 2},  {48, 64, 3},   {33, 31, 7},
+                                    {16, 130, 8}, {100, 7, 19}, {112, 9, 1}, {112, 200, 15}};
     int levels = 0;
     for (int l = 0; l < GEMV_LEVELS; l++) {
         const struct gemv_kernels *k = gemv_level(l);

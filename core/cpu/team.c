@@ -14,7 +14,7 @@ enum { LINE = 64, EAGER = 100, SPINS = 160, TURNS = 250 };
 
 /* Each on lines of its own: one thread writes what others spin on. */
 struct member {
-    _Alignas(LINE) atomic_uint passed; /* barriers it has come to */
+    _Alignas(LINE) atomic_uint passed;   /* barriers it has come to */
     _Alignas(LINE) atomic_int processor; /* that it was last seen on */
     struct team *team;
     int index;
