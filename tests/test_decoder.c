@@ -256,9 +256,6 @@ static float *window_logits(const struct model *m, const int32_t *tokens, double
     memcpy(a.targets, none, sizeof none);
     transformer_pass(m, &a, &(struct pass){.phase = schedule_phase(gate), .grad_scale = 1, .logits = logits});
     activations_destroy(&a, m);
-    const float *bias = model_row(m, m->params, m->table.head_bias);
-    for (size_t i = 0; bias && i < T * V; i++)
-        logits[i] += bias[i % V];
     return logits;
 }
 
