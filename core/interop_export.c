@@ -52,11 +52,15 @@ static int list_misfits(const struct loaded *l, enum interop_class class, struct
             faults_add(f, "%s: model.mlp is no swiglu", name);
     }
     if (form_of(l) == FORM_OTHER && l->gate > 0)
-        faults_add(f, "%s: the gate is %g at step %lld; it has norms, or affine maps at gate 0, but no mixture", name,
-                   l->gate, (long long)l->step);
+        faults_add(f,
+                   "%s: the gate is %g at step %lld; it has norms, or affine maps at gate 0, but no mixture (train on "
+                   "to gate 0, or export what `taper fold --at-gate-zero` makes of it)",
+                   name, l->gate, (long long)l->step);
     else if (form_of(l) == FORM_OTHER)
         faults_add(f,
-                   "%s: taper.sites is internal, so some norms are real and some are not; it has one epsilon for all",
+                   "%s: taper.sites is internal, so the last norm is real and the others are not, which no folding "
+                   "changes; it has one epsilon for all (what it can hold: a checkpoint from before the gate falls, "
+                   "or taper.sites all at gate 0)",
                    name);
     if (head_is_biased(l))
         faults_add(
@@ -129,7 +133,8 @@ static int write_tensors(const struct loaded *l, enum interop_class class, const
     struct interop_map map;
     const struct model *m = &l->model;
     float *c = model_download_c(m);
-    interop_map_create(&map, class, &m->cfg, &m->table, m->cfg.bias);
+    interop_map_create(&map, class, &m->cfg, &m->table,
+                       &(struct interop_extras){.biases = m->cfg.bias, .key_heads = m->cfg.heads});
     struct tensor *tensors = memory_alloc((size_t)map.count, sizeof *tensors);
     for (int i = 0; i < map.count; i++) {
         const struct interop_tensor *t = &map.tensors[i];

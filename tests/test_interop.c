@@ -22,6 +22,7 @@
 
 static const char *const cases[] = {"gpt2_published", "gpt2_affine", "llama_sharded", "llama_half", "llama_affine"};
 enum { CASES = sizeof cases / sizeof cases[0] };
+static const char *const grouped = "llama_grouped"; /* comes back with a key a head */
 static const struct interop_options alone = {.no_tokenizer = true};
 
 static char *golden_path(const char *name, const char *file)
@@ -81,16 +82,17 @@ static void compare_logits(const struct loaded *l, const struct tensorfile *gold
 static void test_imports_give_the_golden_logits(void **state)
 {
     (void)state;
-    for (int i = 0; i < CASES; i++) {
-        char *folder = data_folder_make(), *from = golden_path(cases[i], NULL),
-             *file = golden_path(cases[i], "golden.safetensors");
+    for (int i = 0; i <= CASES; i++) {
+        const char *name = i < CASES ? cases[i] : grouped;
+        char *folder = data_folder_make(), *from = golden_path(name, NULL),
+             *file = golden_path(name, "golden.safetensors");
         struct tensorfile golden;
         struct loaded l;
         struct error err = {0};
         import_ok(from, folder, &alone);
         if (load_open(&l, folder, &(struct load_options){.threads = 1}, &err) || tensorfile_open(&golden, file, &err))
-            fail_msg("%s: %s", cases[i], err.text);
-        compare_logits(&l, &golden, cases[i]);
+            fail_msg("%s: %s", name, err.text);
+        compare_logits(&l, &golden, name);
         tensorfile_close(&golden);
         load_close(&l);
         data_folder_remove(folder);
@@ -346,9 +348,15 @@ static void test_lying_configurations(void **state)
         json_t *value;
         const char *text;
     } changes[] = {
-        {llama, "num_key_value_heads", json_integer(1), "num_key_value_heads: 1: here every one of the 2 heads"},
+        {llama, "num_key_value_heads", json_integer(3), "num_key_value_heads: want a divisor of the 2 heads, got 3"},
+        {llama, "num_key_value_heads", json_integer(1),
+         "tensor model.layers.0.self_attn.k_proj.weight: want shape [8, 16], got [16, 16]"},
         {llama, "hidden_act", json_string("gelu"), "hidden_act: want silu, got 'gelu'"},
-        {llama, "rope_scaling", json_pack("{s:s}", "type", "linear"), "rope_scaling: has no counterpart"},
+        {llama, "rope_scaling", json_pack("{s:s}", "type", "linear"),
+         "rope_scaling: rotary angles of type 'linear' have no"},
+        {llama, "rope_parameters", json_pack("{s:s}", "rope_type", "llama3"),
+         "rope_parameters: rotary angles of type 'llama3' have no"},
+        {llama, "partial_rotary_factor", json_real(0.5), "partial_rotary_factor: only 1"},
         {llama, "hidden_size", NULL, "hidden_size: want a whole number above 0"},
         {llama, "hidden_size", json_string("big"), "hidden_size: want a whole number above 0"},
         {llama, "num_attention_heads", json_integer(3), "head_dim: want hidden_size / num_attention_heads"},
