@@ -273,7 +273,7 @@ static void split_layer(struct cpu_decoder *d, int l, float *h, int thread)
  * driven out. A model a little larger than the cache would otherwise find nothing of itself there. */
 static void project_head(const struct cpu_decoder *d, const float *x, int thread)
 {
-    enum { CHUNK = 8 }; /* blocks in a row, so that the processor still sees a stream */
+    enum { CHUNK = 32 }; /* blocks in a row, so that the processor still sees a stream */
     const struct place at = {.x = x, .y = d->logits, .x_stride = d->Cp, .y_stride = d->Vp};
     const int blocks = d->head.parts[thread].blocks;
     for (int done = 0; done < blocks; done += CHUNK) {

@@ -1,5 +1,6 @@
 /* Decoding: kernels against plain sums, the decoders against the whole forward, caches, batches and threads. */
 #include <math.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -16,6 +17,7 @@
 #include "core/fold.h"
 #include "core/generate.h"
 #include "core/memory.h"
+#include "core/parallel.h"
 #include "core/rng.h"
 #include "core/sampler.h"
 #include "core/schedule.h"
@@ -235,6 +237,50 @@ static void test_team_keeps_step(void **state)
         assert_int_equal(c.wrong, 0);
         team_destroy(c.team);
     }
+}
+
+struct crowd {
+    cpu_set_t callers; /* the one processor of the caller */
+    int seen;          /* the member's */
+    bool crowding;
+};
+
+static void join_or_look(void *arg, int thread)
+{
+    struct crowd *c = arg;
+    if (thread == 1 && c->crowding)
+        assert_int_equal(sched_setaffinity(0, sizeof c->callers, &c->callers), 0);
+    else if (thread == 1)
+        c->seen = sched_getcpu();
+}
+
+/* A member that has come to the caller's processor has left it when the next run begins. */
+static void test_team_members_keep_apart(void **state)
+{
+    (void)state;
+    cpu_set_t before;
+    struct team *team;
+    struct error err = {0};
+    if (parallel_processors() < 2)
+        skip();
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    assert_int_equal(team_create(&team, 2, &err), STATUS_OK);
+    for (int cpu = 0, tried = 0; cpu < CPU_SETSIZE && tried < 4; cpu++) {
+        struct crowd c = {.seen = -1};
+        if (!CPU_ISSET((size_t)cpu, &before))
+            continue;
+        tried++;
+        CPU_ZERO(&c.callers);
+        CPU_SET((size_t)cpu, &c.callers);
+        assert_int_equal(sched_setaffinity(0, sizeof c.callers, &c.callers), 0);
+        c.crowding = true;
+        team_run(team, join_or_look, &c);
+        c.crowding = false;
+        team_run(team, join_or_look, &c);
+        assert_true(c.seen >= 0 && c.seen != cpu && CPU_ISSET((size_t)c.seen, &before));
+    }
+    team_destroy(team);
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
 }
 
 /* ------------------------------------------------------------------------------------------- decoders */
@@ -491,15 +537,11 @@ static void test_sampler_equals_the_op(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products_at_every_level),
-        cmocka_unit_test(test_attention_at_every_level),
-        cmocka_unit_test(test_bf16_rounds_to_even),
-        cmocka_unit_test(test_team_keeps_step),
-        cmocka_unit_test(test_decoders_equal_the_forward),
-        cmocka_unit_test(test_norms_change_in_place),
-        cmocka_unit_test(test_decoder_refuses),
-        cmocka_unit_test(test_cache_changes_nothing),
-        cmocka_unit_test(test_windows_slide_in_jumps),
+        cmocka_unit_test(test_products_at_every_level), cmocka_unit_test(test_attention_at_every_level),
+        cmocka_unit_test(test_bf16_rounds_to_even),     cmocka_unit_test(test_team_keeps_step),
+        cmocka_unit_test(test_team_members_keep_apart), cmocka_unit_test(test_decoders_equal_the_forward),
+        cmocka_unit_test(test_norms_change_in_place),   cmocka_unit_test(test_decoder_refuses),
+        cmocka_unit_test(test_cache_changes_nothing),   cmocka_unit_test(test_windows_slide_in_jumps),
         cmocka_unit_test(test_sampler_equals_the_op),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
