@@ -46,6 +46,16 @@ static void export_ok(const char *from, const char *to, const struct interop_opt
         fail_msg("%s: %s", from, err.text);
 }
 
+static void copy_file(const char *from_folder, const char *to_folder, const char *name)
+{
+    size_t size;
+    char *from = file_join(from_folder, name);
+    unsigned char *bytes = data_file_read(from, &size);
+    free(data_file_write(to_folder, name, bytes, size));
+    free(bytes);
+    free(from);
+}
+
 /* ------------------------------------------------------------------------------------------- golden logits */
 
 static void compare_logits(const struct loaded *l, const struct tensorfile *golden, const char *name)
@@ -257,6 +267,57 @@ static void test_round_trips_are_exact(void **state)
     }
 }
 
+/* The published layout with the prefix, as later files have it: masks, their scalars, and the tied head are there as
+ * well. It is the same model as without. */
+static void test_prefix_and_buffers_change_nothing(void **state)
+{
+    (void)state;
+    char *folder = data_folder_make(), *from = golden_path("gpt2_published", NULL), *bare = file_join(folder, "bare");
+    char *full = file_join(folder, "full"), *file = file_join(folder, "model.safetensors");
+    char *source = golden_path("gpt2_published", "model.safetensors"), names[64][96];
+    char *one = file_join(bare, "checkpoint.safetensors"), *two = file_join(full, "checkpoint.safetensors");
+    const float low = -1e4f;
+    struct tensorfile f;
+    struct tensor tensors[64];
+    struct error err = {0};
+    size_t count = 0;
+    assert_int_equal(tensorfile_open(&f, source, &err), STATUS_OK);
+    for (size_t i = 0; i < f.count; i++) {
+        const bool mask = f.tensors[i].rank == 4;
+        assert_true(count + 3 < 64);
+        tensors[count] = f.tensors[i];
+        snprintf(names[count], sizeof names[count], "transformer.%s", f.tensors[i].name);
+        if (mask) { /* "transformer.h.0.attn.bias" has a companion */
+            tensors[count + 1] = (struct tensor){.type = TENSOR_F32, .rank = 0, .count = 1, .data = &low};
+            snprintf(names[count + 1], sizeof names[count + 1], "transformer.%.9smasked_bias", f.tensors[i].name);
+            count++;
+        }
+        if (strcmp(f.tensors[i].name, "wte.weight") == 0) {
+            tensors[count + 1] = f.tensors[i];
+            snprintf(names[count + 1], sizeof names[count + 1], "lm_head.weight");
+            count++;
+        }
+        count++;
+    }
+    for (size_t i = 0; i < count; i++)
+        tensors[i].name = names[i];
+    assert_int_equal(tensorfile_write(file, tensors, count, NULL, &err), STATUS_OK);
+    tensorfile_close(&f);
+    assert_int_equal(tensorfile_open(&f, file, &err), STATUS_OK);
+    assert_non_null(tensorfile_find(&f, "transformer.h.1.attn.masked_bias"));
+    assert_non_null(tensorfile_find(&f, "transformer.h.1.attn.bias"));
+    assert_non_null(tensorfile_find(&f, "lm_head.weight"));
+    tensorfile_close(&f);
+    copy_file(from, folder, "config.json");
+    import_ok(from, bare, &alone);
+    import_ok(folder, full, &alone);
+    same_parameters(one, two);
+    data_folder_remove(folder);
+    char *paths[] = {from, bare, full, file, source, one, two};
+    for (size_t i = 0; i < 7; i++)
+        free(paths[i]);
+}
+
 /* The tokenizer comes back from its three files, from two, and from tokenizer.json alone, old style and new. */
 static void test_tokenizers_survive(void **state)
 {
@@ -302,16 +363,6 @@ static void test_tokenizers_survive(void **state)
 }
 
 /* ------------------------------------------------------------------------------------------- bad input */
-
-static void copy_file(const char *from_folder, const char *to_folder, const char *name)
-{
-    size_t size;
-    char *from = file_join(from_folder, name);
-    unsigned char *bytes = data_file_read(from, &size);
-    free(data_file_write(to_folder, name, bytes, size));
-    free(bytes);
-    free(from);
-}
 
 static void expect_import_refusal(const char *folder, const char *out, const char *const *texts)
 {
@@ -519,6 +570,7 @@ int main(void)
         cmocka_unit_test(test_exports_give_the_golden_files),
         cmocka_unit_test(test_configurations_survive),
         cmocka_unit_test(test_round_trips_are_exact),
+        cmocka_unit_test(test_prefix_and_buffers_change_nothing),
         cmocka_unit_test(test_tokenizers_survive),
         cmocka_unit_test(test_lying_configurations),
         cmocka_unit_test(test_lying_tensors),
