@@ -52,6 +52,10 @@ void interop_map_create(struct interop_map *map, enum interop_class class, const
                         const struct param_table *table, const struct interop_extras *extras);
 void interop_map_destroy(struct interop_map *map);
 
+/* A tensor of a GPT-2, on the heap, in the twice as wide one that is the same function without centring
+ * (interop_widen.c). t's shape becomes the wider one; `from` is given back or freed. */
+float *interop_widen(struct interop_tensor *t, float *from);
+
 /* tokenizer.json, vocab.json, merges.txt and the small files beside them. */
 int interop_tokenizer_write(const char *dir, const struct tokenizer *t, enum interop_class class, int64_t context,
                             struct error *err);

@@ -58,32 +58,44 @@ static void copy_file(const char *from_folder, const char *to_folder, const char
 
 /* ------------------------------------------------------------------------------------------- golden logits */
 
-static void compare_logits(const struct loaded *l, const struct tensorfile *golden, const char *name)
+/* Logits [B,T,V] of windows [B,T]. */
+static float *logits_of(const struct loaded *l, const int32_t *tokens, int B, int T)
 {
-    const struct tensor *tokens = tensorfile_find(golden, "tokens"), *logits = tensorfile_find(golden, "logits");
     const struct model *m = &l->model;
-    const int B = (int)tokens->shape[0], T = (int)tokens->shape[1];
     struct activations a;
     struct error err = {0};
-    int64_t *ids = memory_alloc(tokens->count, sizeof *ids);
-    double *want = memory_alloc(logits->count, sizeof *want), wrong = 0, energy = 0;
-    float *made = memory_alloc(logits->count, sizeof *made);
-    assert_int_equal(tensorfile_read_i64(golden, "tokens", 2, tokens->shape, ids, &err), STATUS_OK);
-    assert_int_equal(tensorfile_read_f64(golden, "logits", 3, logits->shape, want, &err), STATUS_OK);
+    float *logits = memory_alloc((size_t)B * (size_t)T * (size_t)m->cfg.vocab, sizeof *logits);
     assert_int_equal(activations_create(&a, m, B, T, false, &err), STATUS_OK);
-    for (size_t i = 0; i < tokens->count; i++) {
-        a.tokens[i] = (int32_t)ids[i];
+    for (int i = 0; i < B * T; i++) {
+        a.tokens[i] = tokens[i];
         a.targets[i] = -1;
     }
     model_set_scalars((struct model *)m, &(struct step_scalars){.gate = (float)l->gate});
-    transformer_pass(m, &a, &(struct pass){.phase = schedule_phase(l->gate), .grad_scale = 1, .logits = made});
+    transformer_pass(m, &a, &(struct pass){.phase = schedule_phase(l->gate), .grad_scale = 1, .logits = logits});
+    activations_destroy(&a, m);
+    return logits;
+}
+
+static void compare_logits(const struct loaded *l, const struct tensorfile *golden, const char *name)
+{
+    const struct tensor *tokens = tensorfile_find(golden, "tokens"), *logits = tensorfile_find(golden, "logits");
+    const int B = (int)tokens->shape[0], T = (int)tokens->shape[1];
+    struct error err = {0};
+    int32_t *windows = memory_alloc(tokens->count, sizeof *windows);
+    int64_t *ids = memory_alloc(tokens->count, sizeof *ids);
+    double *want = memory_alloc(logits->count, sizeof *want), wrong = 0, energy = 0;
+    assert_int_equal(tensorfile_read_i64(golden, "tokens", 2, tokens->shape, ids, &err), STATUS_OK);
+    assert_int_equal(tensorfile_read_f64(golden, "logits", 3, logits->shape, want, &err), STATUS_OK);
+    for (size_t i = 0; i < tokens->count; i++)
+        windows[i] = (int32_t)ids[i];
+    float *made = logits_of(l, windows, B, T);
     for (size_t i = 0; i < logits->count; i++) {
         wrong += ((double)made[i] - want[i]) * ((double)made[i] - want[i]);
         energy += want[i] * want[i];
     }
     if (!(sqrt(wrong / energy) < 2e-6))
         fail_msg("%s: logits differ by %g", name, sqrt(wrong / energy));
-    activations_destroy(&a, m);
+    free(windows);
     free(ids);
     free(want);
     free(made);
@@ -263,6 +275,57 @@ static void test_round_trips_are_exact(void **state)
         data_folder_remove(folder);
         char *paths[] = {file, out, run, again};
         for (size_t f = 0; f < 4; f++)
+            free(paths[f]);
+    }
+}
+
+/* An RMSNorm model with learned positions and GELU is the same function as a GPT-2 of twice the width. */
+static void test_widened_models_are_the_same_function(void **state)
+{
+    (void)state;
+    static const char *const plain[] = {"model.norm=rmsnorm", NULL};
+    static const char *const untied[] = {"model.mlp=gelu_tanh", "model.tied=false", "model.bias=true", NULL};
+    static const char *const all[] = {"taper.sites=all", NULL};
+    static const char *const *const pairs[] = {plain, untied, all, all};
+    const struct interop_options widen = {.no_tokenizer = true, .widen = true};
+    for (int i = 0; i < 4; i++) {
+        struct config cfg = tiny_model_config(pairs[i]);
+        struct tiny_model t;
+        struct model folded;
+        struct loaded l, wide;
+        struct error err = {0};
+        int32_t windows[60];
+        uint64_t seed = 5;
+        char *folder = data_folder_make(), *file = file_join(folder, "model"), *out = file_join(folder, "out");
+        char *run = file_join(folder, "run");
+        tiny_model_open(&t, &cfg, ops_cpu(), 50 + (uint64_t)i);
+        if (i == 3) { /* without any norm */
+            assert_int_equal(fold_model(&t.m, &folded, &err), STATUS_OK);
+            write_model(file, &folded);
+            model_destroy(&folded);
+        } else {
+            write_model(file, &t.m);
+        }
+        export_ok(file, out, &widen);
+        import_ok(out, run, &alone);
+        if (load_open(&l, file, &(struct load_options){.threads = 1}, &err) ||
+            load_open(&wide, run, &(struct load_options){.threads = 1}, &err))
+            fail_msg("%s", err.text);
+        assert_int_equal(wide.model.cfg.d_model, 2 * cfg.d_model);
+        for (int n = 0; n < 60; n++)
+            windows[n] = (int32_t)data_random(&seed, (uint32_t)cfg.vocab);
+        float *want = logits_of(&l, windows, 3, 20), *made = logits_of(&wide, windows, 3, 20);
+        const double difference = tiny_model_difference(made, want, 60 * (size_t)cfg.vocab);
+        if (!(difference < 2e-6))
+            fail_msg("model %d: logits differ by %g", i, difference);
+        free(want);
+        free(made);
+        load_close(&l);
+        load_close(&wide);
+        tiny_model_close(&t);
+        data_folder_remove(folder);
+        char *paths[] = {file, out, run};
+        for (size_t f = 0; f < 3; f++)
             free(paths[f]);
     }
 }
@@ -531,7 +594,7 @@ static void test_misfits_are_listed(void **state)
         {rms,
          false,
          {"GPT2LMHeadModel: model.norm is rmsnorm", "LlamaForCausalLM: model.pos is learned",
-          "LlamaForCausalLM: model.mlp is no swiglu"}},
+          "LlamaForCausalLM: model.mlp is no swiglu", "--widen writes it all the same"}},
         {half, false, {"LlamaForCausalLM: taper.sites is internal", "GPT2LMHeadModel: model.mlp is swiglu"}},
         {mixed, false, {"GPT2LMHeadModel: the gate is 0.5 at step 4"}},
         {shifted, true, {"GPT2LMHeadModel: lm_head.bias has no place"}},
@@ -570,6 +633,7 @@ int main(void)
         cmocka_unit_test(test_exports_give_the_golden_files),
         cmocka_unit_test(test_configurations_survive),
         cmocka_unit_test(test_round_trips_are_exact),
+        cmocka_unit_test(test_widened_models_are_the_same_function),
         cmocka_unit_test(test_prefix_and_buffers_change_nothing),
         cmocka_unit_test(test_tokenizers_survive),
         cmocka_unit_test(test_lying_configurations),
