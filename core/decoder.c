@@ -93,3 +93,8 @@ char *decoder_describe(const struct decoder *d, char *to, size_t room)
 {
     return d->methods->describe(d, to, room);
 }
+
+const char *decoder_weights_name(enum decoder_weights weights)
+{
+    return weights == WEIGHTS_BF16 ? "bf16" : "fp32";
+}

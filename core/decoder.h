@@ -11,7 +11,8 @@
 #include "core/model.h"
 
 enum decoder_weights { WEIGHTS_FP32, WEIGHTS_BF16 };
-enum decoder_kind { DECODER_AUTO, DECODER_CPU, DECODER_OPS }; /* AUTO: CPU where parameters lie in host memory */
+const char *decoder_weights_name(enum decoder_weights weights); /* "fp32", "bf16" */
+enum decoder_kind { DECODER_AUTO, DECODER_CPU, DECODER_OPS };   /* AUTO: CPU where parameters lie in host memory */
 
 struct decoder_options {
     int batch;   /* sequences, at least 1 */
@@ -51,7 +52,7 @@ struct decoder_traffic {
 };
 struct decoder_traffic decoder_traffic(const struct decoder *d, int position);
 
-/* "cpu avx512 fp32, 2 threads" into to, which is returned. */
+/* "cpu avx512, 2 threads" into to, which is returned. */
 char *decoder_describe(const struct decoder *d, char *to, size_t room);
 
 #endif

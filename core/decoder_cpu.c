@@ -77,30 +77,51 @@ static const float *normed(struct cpu_decoder *d, int i, const float *h, int thr
 
 /* ------------------------------------------------------------------------------------------- projections */
 
-static void project(struct cpu_decoder *d, const struct packed *p, const float *x, int x_stride, float *y, int y_stride,
-                    bool add, int begin, int end)
+/* Where a product reads and writes: x and y are rows of all columns and outputs. */
+struct place {
+    const float *x;
+    float *y;
+    int x_stride, y_stride;
+    bool add;
+};
+
+/* `count` blocks of a part from its block `first` on. The bias is added once, with the first columns. */
+static void project(const struct cpu_decoder *d, const struct packed *p, int part, int first, int count,
+                    const struct place *at)
 {
-    const struct gemv a = {.weights = p->weights,
-                           .bias = p->bias,
-                           .x = x,
-                           .y = y,
-                           .x_stride = (size_t)x_stride,
-                           .y_stride = (size_t)y_stride,
-                           .I = p->I,
-                           .pitch = p->I,
+    const struct packed_part *own = &p->parts[part];
+    const bool half = d->base.options.weights == WEIGHTS_BF16;
+    const size_t length = half ? (size_t)(own->I + 1) / 2 : (size_t)own->I;
+    const int block = own->first + first;
+    if (count > 0)
+        (half ? d->gemv->bf16 : d->gemv->fp32)(
+            &(struct gemv){.weights = (const float *)own->weights + (size_t)first * length * GEMV_LANES,
+                           .bias = p->columns && part > 0 ? d->no_bias : p->bias + block * GEMV_LANES,
+                           .x = at->x + own->begin,
+                           .y = at->y + block * GEMV_LANES,
+                           .x_stride = (size_t)at->x_stride,
+                           .y_stride = (size_t)at->y_stride,
+                           .I = own->I,
+                           .blocks = count,
                            .N = d->pass.N,
-                           .add = add};
-    if (begin < end)
-        (d->base.options.weights == WEIGHTS_BF16 ? d->gemv->bf16 : d->gemv->fp32)(&a, begin, end);
+                           .add = at->add});
 }
 
-static void share_blocks(const struct cpu_decoder *d, const struct packed *p, int grain, int thread, int *begin,
-                         int *end)
+/* A thread's share of the outputs, added to h: its own rows, or of all parts by columns the same blocks, in the order
+ * in which join_parts adds them. */
+static void project_shared(const struct cpu_decoder *d, const struct packed *p, const float *x, int x_stride, float *h,
+                           int thread)
 {
+    const struct place at = {.x = x, .y = h, .x_stride = x_stride, .y_stride = d->Cp, .add = true};
+    const int threads = team_threads(d->team);
     size_t first, last;
-    parallel_share((size_t)p->blocks, (size_t)grain, thread, team_threads(d->team), &first, &last);
-    *begin = (int)first;
-    *end = (int)last;
+    if (!p->columns) {
+        project(d, p, thread, 0, p->parts[thread].blocks, &at);
+        return;
+    }
+    parallel_share((size_t)p->blocks, 1, thread, threads, &first, &last);
+    for (int part = 0; part < threads; part++)
+        project(d, p, part, (int)first, (int)(last - first), &at);
 }
 
 /* ------------------------------------------------------------------------------------------- attention */
@@ -121,7 +142,9 @@ static void attend(struct cpu_decoder *d, int layer, int n, int sequence, int t,
 {
     const size_t D = (size_t)d->D, S = (size_t)d->S,
                  head = ((size_t)layer * (size_t)d->base.options.batch + (size_t)sequence) * (size_t)d->H + (size_t)h;
-    float *q = d->q + (size_t)n * (size_t)d->Qp + (size_t)h * D, *k = q + d->C, *v = k + d->C;
+    const size_t width = (size_t)(d->C / d->groups), column = (size_t)h * D; /* its group's q, k and v lie on end */
+    float *q = d->q + (size_t)n * (size_t)d->Qp + column / width * 3 * width + column % width;
+    float *k = q + width, *v = k + width;
     float *keys = d->keys + head * S * D, *values = d->values + head * S * (size_t)d->Dp;
     if (d->rope) {
         rotate(q, d->rope + (size_t)t * D, d->D);
@@ -155,31 +178,21 @@ static void attend_sequence(struct cpu_decoder *d, int layer, int sequence, int 
         attend(d, layer, n, pass->sequence, pass->first + n, h, thread);
 }
 
-/* A thread's heads: q, k and v of them, then attention. Nobody else's are needed. */
-static void attend_own_heads(struct cpu_decoder *d, int layer, const float *x, size_t begin, size_t end, int thread)
-{
-    const int width = d->D / GEMV_LANES, sequences = d->pass.sequence < 0 ? d->pass.N : 1;
-    for (int part = 0; part < 3; part++) {
-        int block = part * d->C / GEMV_LANES;
-        project(d, &d->qkv[layer], x, d->Cp, d->q, d->Qp, false, block + (int)begin * width, block + (int)end * width);
-    }
-    for (int s = 0; s < sequences; s++)
-        for (size_t h = begin; h < end; h++)
-            attend_sequence(d, layer, s, (int)h, thread);
-}
-
+/* A thread's part of q, k and v, then attention: with by_head of its own heads, and it needs nobody else's; else every
+ * row and head is somebody's. */
 static void attention(struct cpu_decoder *d, int layer, const float *x, int thread)
 {
     const int threads = team_threads(d->team), sequences = d->pass.sequence < 0 ? d->pass.N : 1;
+    const struct place at = {.x = x, .y = d->q, .x_stride = d->Cp, .y_stride = d->Qp};
     size_t begin, end;
+    project(d, &d->qkv[layer], thread, 0, d->qkv[layer].parts[thread].blocks, &at);
     if (d->by_head) {
         parallel_share((size_t)d->H, 1, thread, threads, &begin, &end);
-        attend_own_heads(d, layer, x, begin, end, thread);
+        for (int s = 0; s < sequences; s++)
+            for (size_t h = begin; h < end; h++)
+                attend_sequence(d, layer, s, (int)h, thread);
         return;
     }
-    int first, last;
-    share_blocks(d, &d->qkv[layer], 1, thread, &first, &last);
-    project(d, &d->qkv[layer], x, d->Cp, d->q, d->Qp, false, first, last);
     team_barrier(d->team, thread);
     parallel_share((size_t)sequences * (size_t)d->H, 1, thread, threads, &begin, &end);
     for (size_t i = begin; i < end; i++)
@@ -188,9 +201,14 @@ static void attention(struct cpu_decoder *d, int layer, const float *x, int thre
 
 /* ------------------------------------------------------------------------------------------- a pass */
 
-static void activate(struct cpu_decoder *d, int begin, int end)
+/* The activations of a thread's part of the MLP, from the stream to what goes down again. */
+static void expand(struct cpu_decoder *d, int layer, const float *x, int thread)
 {
     const int mlp = d->base.m->cfg.mlp;
+    const struct packed_part *part = &d->in[layer].parts[thread];
+    const int begin = part->first, end = part->first + part->blocks;
+    project(d, &d->in[layer], thread, 0, part->blocks,
+            &(struct place){.x = x, .y = d->pre, .x_stride = d->Cp, .y_stride = d->Pp});
     for (int n = 0; n < d->pass.N && begin < end; n++) {
         const float *pre = d->pre + (size_t)n * (size_t)d->Pp;
         float *act = d->act + (size_t)n * (size_t)d->Ap;
@@ -206,40 +224,25 @@ static void activate(struct cpu_decoder *d, int begin, int end)
 
 static void shared_layer(struct cpu_decoder *d, int l, int thread)
 {
-    int begin, end;
     attention(d, l, normed(d, 2 * l, d->h, thread), thread);
     team_barrier(d->team, thread);
-    share_blocks(d, &d->out[l], 1, thread, &begin, &end);
-    project(d, &d->out[l], d->att, d->Cp, d->h, d->Cp, true, begin, end);
+    project_shared(d, &d->out[l], d->att, d->Cp, d->h, thread);
     team_barrier(d->team, thread);
-    const float *x = normed(d, 2 * l + 1, d->h, thread);
-    share_blocks(d, &d->in[l], d->base.m->cfg.mlp == MLP_SWIGLU ? 2 : 1, thread, &begin, &end);
-    project(d, &d->in[l], x, d->Cp, d->pre, d->Pp, false, begin, end);
-    activate(d, begin, end);
+    expand(d, l, normed(d, 2 * l + 1, d->h, thread), thread);
     team_barrier(d->team, thread);
-    share_blocks(d, &d->mlp_out[l], 1, thread, &begin, &end);
-    project(d, &d->mlp_out[l], d->act, d->Ap, d->h, d->Cp, true, begin, end);
+    project_shared(d, &d->mlp_out[l], d->act, d->Ap, d->h, thread);
     team_barrier(d->team, thread);
 }
 
 /* ------------------------------------------------------------------------------------------- few rows */
 
-/* This thread's part of a branch's sum: columns begin..end-1 of W against those of x. The bias is the first one's. */
+/* This thread's part of a branch's sum, for all to see. */
 static void project_part(struct cpu_decoder *d, const struct packed *p, const float *x, int x_stride, int branch,
-                         int begin, int end, int thread)
+                         int thread)
 {
-    const bool half = d->base.options.weights == WEIGHTS_BF16;
     const size_t part = (size_t)branch * (size_t)team_threads(d->team) + (size_t)thread;
-    const struct gemv a = {.weights = (const float *)p->weights + (size_t)(half ? begin / 2 : begin) * GEMV_LANES,
-                           .bias = thread == 0 ? p->bias : d->no_bias,
-                           .x = x + begin,
-                           .y = d->parts + part * OWN_ROWS * (size_t)d->Cp,
-                           .x_stride = (size_t)x_stride,
-                           .y_stride = (size_t)d->Cp,
-                           .I = end > begin ? end - begin : 0,
-                           .pitch = p->I,
-                           .N = d->pass.N};
-    (half ? d->gemv->bf16 : d->gemv->fp32)(&a, 0, p->blocks);
+    float *y = d->sums + part * OWN_ROWS * (size_t)d->Cp;
+    project(d, p, thread, 0, p->blocks, &(struct place){.x = x, .y = y, .x_stride = x_stride, .y_stride = d->Cp});
 }
 
 /* Every thread adds all parts, in the same order, to a stream of its own. */
@@ -247,7 +250,7 @@ static void join_parts(struct cpu_decoder *d, int branch, float *h)
 {
     const int threads = team_threads(d->team), count = d->pass.N * d->Cp;
     for (int t = 0; t < threads; t++) {
-        const float *part = d->parts + (size_t)(branch * threads + t) * OWN_ROWS * (size_t)d->Cp;
+        const float *part = d->sums + (size_t)(branch * threads + t) * OWN_ROWS * (size_t)d->Cp;
         for (int i = 0; i < count; i++)
             h[i] += part[i];
     }
@@ -256,32 +259,26 @@ static void join_parts(struct cpu_decoder *d, int branch, float *h)
 /* A part is written again only a layer later, when all have been past the meeting after the other branch. */
 static void split_layer(struct cpu_decoder *d, int l, float *h, int thread)
 {
-    const int swiglu = d->base.m->cfg.mlp == MLP_SWIGLU;
-    size_t first, last;
-    int begin, end;
-    parallel_share((size_t)d->H, 1, thread, team_threads(d->team), &first, &last);
-    attend_own_heads(d, l, normed(d, 2 * l, h, thread), first, last, thread);
-    project_part(d, &d->out[l], d->att, d->Cp, 0, (int)first * d->D, (int)last * d->D, thread);
+    attention(d, l, normed(d, 2 * l, h, thread), thread);
+    project_part(d, &d->out[l], d->att, d->Cp, 0, thread);
     team_barrier(d->team, thread);
     join_parts(d, 0, h);
-    share_blocks(d, &d->in[l], swiglu ? 2 : 1, thread, &begin, &end);
-    project(d, &d->in[l], normed(d, 2 * l + 1, h, thread), d->Cp, d->pre, d->Pp, false, begin, end);
-    activate(d, begin, end);
-    begin = begin * GEMV_LANES / (swiglu ? 2 : 1);
-    end = end * GEMV_LANES / (swiglu ? 2 : 1);
-    project_part(d, &d->mlp_out[l], d->act, d->Ap, 1, begin, end < d->F ? end : d->F, thread);
+    expand(d, l, normed(d, 2 * l + 1, h, thread), thread);
+    project_part(d, &d->mlp_out[l], d->act, d->Ap, 1, thread);
     team_barrier(d->team, thread);
     join_parts(d, 1, h);
 }
 
 /* Every other token goes through the head from its end: what the cache still holds of it is then met before it is
  * driven out. A model a little larger than the cache would otherwise find nothing of itself there. */
-static void project_head(struct cpu_decoder *d, const float *x, int begin, int end)
+static void project_head(const struct cpu_decoder *d, const float *x, int thread)
 {
-    enum { CHUNK = 8 }; /* blocks in a row, so that the processor still sees a stream */
-    for (int done = 0; done < end - begin; done += CHUNK) {
-        int first = d->pass.backward ? end - done - CHUNK : begin + done, last = first + CHUNK;
-        project(d, &d->head, x, d->Cp, d->logits, d->Vp, false, first > begin ? first : begin, last < end ? last : end);
+    enum { CHUNK = 32 }; /* blocks in a row, so that the processor still sees a stream */
+    const struct place at = {.x = x, .y = d->logits, .x_stride = d->Cp, .y_stride = d->Vp};
+    const int blocks = d->head.parts[thread].blocks;
+    for (int done = 0; done < blocks; done += CHUNK) {
+        const int count = blocks - done < CHUNK ? blocks - done : CHUNK;
+        project(d, &d->head, thread, d->pass.backward ? blocks - done - count : done, count, &at);
     }
 }
 
@@ -290,7 +287,6 @@ static void pass_body(void *arg, int thread)
     struct cpu_decoder *d = arg;
     const bool split = d->by_head && d->pass.N <= OWN_ROWS;
     float *h = split ? d->own_h + (size_t)thread * OWN_ROWS * (size_t)d->Cp : d->h;
-    int begin, end;
     if (split)
         memcpy(h, d->h, (size_t)d->pass.N * (size_t)d->Cp * sizeof *h);
     for (int l = 0; l < d->base.m->table.layers; l++)
@@ -300,9 +296,7 @@ static void pass_body(void *arg, int thread)
             shared_layer(d, l, thread);
     if (!d->pass.logits)
         return;
-    const float *x = normed(d, d->base.m->table.site_count - 1, h, thread);
-    share_blocks(d, &d->head, 1, thread, &begin, &end);
-    project_head(d, x, begin, end);
+    project_head(d, normed(d, d->base.m->table.site_count - 1, h, thread), thread);
 }
 
 /* ------------------------------------------------------------------------------------------- methods */
@@ -361,8 +355,8 @@ static struct decoder_traffic cpu_traffic(const struct decoder *base, int positi
 static char *cpu_describe(const struct decoder *base, char *to, size_t room)
 {
     const struct cpu_decoder *d = cpu(base);
-    snprintf(to, room, "cpu %s %s, %d thread%s", d->gemv->name, base->options.weights == WEIGHTS_BF16 ? "bf16" : "fp32",
-             base->options.threads, base->options.threads == 1 ? "" : "s");
+    snprintf(to, room, "cpu %s, %d thread%s", d->gemv->name, base->options.threads,
+             base->options.threads == 1 ? "" : "s");
     return to;
 }
 

@@ -7,11 +7,25 @@
 #include "core/cpu/team.h"
 #include "core/decoder_internal.h"
 
+/* What one thread reads of a projection: some blocks of its output, or some columns of all of them. */
+struct packed_part {
+    void *weights;
+    int first, blocks; /* of the output */
+    int begin, I;      /* columns */
+};
+
+/* The order of a projection's rows: as they are; q, k and v of a group of heads on end; blocks of gate and up in turns.
+ */
+enum packed_order { ORDER_PLAIN, ORDER_HEADS, ORDER_TURNS };
+
 /* A packed projection. Its output has blocks * 16 numbers, of which the last may be padding. */
 struct packed {
-    void *weights;
+    const struct param *weight; /* of the model */
+    enum packed_order order;
     float *bias; /* zeros where the model has none */
-    int I, blocks;
+    int blocks;
+    bool columns;              /* parts are columns: their outputs add up */
+    struct packed_part *parts; /* [threads] */
 };
 
 /* y = (h - mean) * (scaled / s + plain) + shift, as struct gemv_kernels' norm; absent: y is h. */
@@ -37,10 +51,12 @@ struct cpu_decoder {
     int Cp, Dp, Ap, Pp;   /* padded: stream, head, MLP activation, MLP pre-activation; in floats */
     int Qp, Vp;           /* padded: q k v, logits */
     bool by_head;         /* a thread's heads are whole blocks: it needs nobody else's q, k and v */
+    int groups;           /* of heads whose q, k and v lie on end: a thread's with by_head, else one */
 
     struct packed *qkv, *out, *in, *mlp_out; /* [layers] */
     struct packed head;
-    void *weights; /* the one block behind all packed weights */
+    struct packed_part *parts; /* of all of them */
+    void *weights;             /* the one block behind all packed weights, a thread's on end as it reads them */
     size_t weight_bytes;
     const float *tok, *pos; /* the model's tables */
 
@@ -51,9 +67,9 @@ struct cpu_decoder {
     float *biases, *rope;
     float *h, *y;         /* [rows][Cp] */
     float *own_y, *own_h; /* [threads][OWN_ROWS][Cp]: of few rows every thread keeps the stream for itself */
-    float *parts;         /* [2][threads][OWN_ROWS][Cp]: a thread's part of a branch: attention, MLP */
+    float *sums;          /* [2][threads][OWN_ROWS][Cp]: a thread's part of a branch: attention, MLP */
     float *no_bias;       /* [Cp] zeros */
-    float *q;             /* [rows][Qp] */
+    float *q;             /* [rows][Qp]: q, k and v of each group */
     float *att;           /* [rows][Cp] */
     float *pre, *act;     /* [rows][Pp], [rows][Ap] */
     float *logits;        /* [batch][Vp] */

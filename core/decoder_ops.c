@@ -18,7 +18,7 @@ struct ops_decoder {
     float *scale, *mean;             /* [B] */
     float *keys, *values;            /* [layers][B,H,S,D] */
     int32_t *tokens, *targets, *pos; /* [B] */
-    float *host_logits, *head_bias;  /* [B,V], [V] or NULL; host memory */
+    float *host_logits;              /* [B,V], host memory */
     int fresh;                       /* rows of logits that nobody has asked for yet: they are not in host_logits */
 };
 
@@ -151,6 +151,7 @@ static void run_forward(void *arg)
     m->ops->head(m->be, &(struct head_pass){
                             .y = norm(d, p, m->table.site_count - 1),
                             .weight = model_row(m, m->params, m->table.lm_head),
+                            .bias = model_row(m, m->params, m->table.head_bias),
                             .targets = d->targets,
                             .ce = d->ce,
                             .logits = d->logits,
@@ -186,7 +187,8 @@ static void forward(struct ops_decoder *d, struct part p, const int32_t *tokens,
     if (recorded != d)
         forget_recordings(d);
     recorded = d;
-    int key = KEY_FIRST + (int)schedule_phase(d->gate) * KEY_PHASE + (logits ? KEY_LOGITS : 0) + (d->bare ? KEY_BARE : 0);
+    int key =
+        KEY_FIRST + (int)schedule_phase(d->gate) * KEY_PHASE + (logits ? KEY_LOGITS : 0) + (d->bare ? KEY_BARE : 0);
     m->ops->replay(m->be, key, run_forward, &call);
 }
 
@@ -216,8 +218,6 @@ static const float *ops_logits(const struct decoder *base, int b)
     const size_t V = (size_t)base->m->cfg.vocab, count = (size_t)d->fresh * V;
     if (count)
         base->m->ops->download(base->m->be, d->host_logits, d->logits, count * sizeof *d->logits);
-    for (size_t i = 0; d->head_bias && i < count; i++)
-        d->host_logits[i] += d->head_bias[i % V];
     d->fresh = 0;
     return d->host_logits + (size_t)b * V;
 }
@@ -289,7 +289,6 @@ static void ops_destroy(struct decoder *base)
     if (d->block)
         base->m->ops->release(base->m->be, d->block);
     free(d->host_logits);
-    free(d->head_bias);
     free(base->positions);
     free(d);
 }
@@ -311,10 +310,6 @@ int decoder_ops_create(struct decoder **out, const struct model *m, const struct
     memset(none, 0xff, B * sizeof *none); /* -1: no target */
     m->ops->upload(m->be, d->targets, none, B * sizeof *none);
     d->host_logits = memory_alloc(B * V, sizeof *d->host_logits);
-    if (m->table.head_bias != NO_PARAM) {
-        d->head_bias = memory_alloc(V, sizeof *d->head_bias);
-        m->ops->download(m->be, d->head_bias, model_row(m, m->params, m->table.head_bias), V * sizeof *d->head_bias);
-    }
     int status = m->ops->sync(m->be, err);
     free(none);
     if (status) {

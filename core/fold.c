@@ -101,7 +101,7 @@ int fold_model(const struct model *from, struct model *folded, struct error *err
 
 /* ----------------------------------------------------------------------------------------- verification */
 
-/* Logits of one window with the head's bias, into host memory [T,V]. */
+/* Logits of one window, into host memory [T,V]. */
 static int window_logits(const struct model *m, struct activations *a, float *device, const int32_t *tokens, float *out,
                          struct error *err)
 {
@@ -118,13 +118,6 @@ static int window_logits(const struct model *m, struct activations *a, float *de
     ops->download(m->be, out, device, N * V * sizeof *out);
     int status = ops->sync(m->be, err);
     free(none);
-    if (m->table.head_bias == NO_PARAM)
-        return status;
-    float *bias = memory_alloc(V, sizeof *bias);
-    ops->download(m->be, bias, model_row(m, m->params, m->table.head_bias), V * sizeof *bias);
-    for (size_t i = 0; i < N * V; i++)
-        out[i] += bias[i % V];
-    free(bias);
     return status;
 }
 

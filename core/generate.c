@@ -19,8 +19,8 @@ struct generation {
 
     struct decoder *decoder; /* with the cache ... */
 
-    struct activations acts;                   /* ... or without it */
-    float *device_logits, *logits, *head_bias; /* [V]; head_bias NULL when there is none */
+    struct activations acts;       /* ... or without it */
+    float *device_logits, *logits; /* [V] */
 };
 
 static double seconds(void)
@@ -71,10 +71,6 @@ static int open_plain(struct generation *g, struct error *err)
     g->logits = memory_alloc(V, sizeof *g->logits);
     model_set_scalars(m, &(struct step_scalars){.gate = (float)g->gate});
     m->ops->upload(m->be, g->acts.targets, &none, sizeof none);
-    if (m->table.head_bias != NO_PARAM) {
-        g->head_bias = memory_alloc(V, sizeof *g->head_bias);
-        m->ops->download(m->be, g->head_bias, model_row(m, m->params, m->table.head_bias), V * sizeof *g->head_bias);
-    }
     return m->ops->sync(m->be, err);
 }
 
@@ -91,6 +87,7 @@ static int plain_logits(struct generation *g, const float **logits, struct error
     ops->head(m->be, &(struct head_pass){
                          .y = y + (T - 1) * C,
                          .weight = model_row(m, m->params, m->table.lm_head),
+                         .bias = model_row(m, m->params, m->table.head_bias),
                          .targets = g->acts.targets,
                          .ce = g->acts.ce,
                          .logits = g->device_logits,
@@ -99,8 +96,6 @@ static int plain_logits(struct generation *g, const float **logits, struct error
                          .V = (int)m->cfg.vocab,
                      });
     ops->download(m->be, g->logits, g->device_logits, (size_t)m->cfg.vocab * sizeof *g->logits);
-    for (int64_t v = 0; g->head_bias && v < m->cfg.vocab; v++)
-        g->logits[v] += g->head_bias[v];
     *logits = g->logits;
     return ops->sync(m->be, err);
 }
@@ -185,7 +180,6 @@ int generate(struct model *m, const struct tokenizer *tokenizer, double gate, co
         m->ops->release(m->be, g.device_logits);
     activations_destroy(&g.acts, m);
     free(g.logits);
-    free(g.head_bias);
     free(g.ids);
     return status;
 }

@@ -1,7 +1,8 @@
 /* Models of other programs: folders that Hugging Face loaders read (docs/formats.md, "Export and import").
  *
  * Two classes have a counterpart here. GPT2LMHeadModel: LayerNorm, learned positions, an MLP of GELU. LlamaForCausalLM:
- * RMSNorm, rotary positions, SwiGLU. A model that is neither is refused, with the list of what fits neither. */
+ * RMSNorm, rotary positions, SwiGLU. A model that is neither is refused, with the list of what fits neither; one with
+ * RMSNorm that fits GPT-2 otherwise can be written as a wider one. */
 #ifndef TAPER_CORE_INTEROP_H
 #define TAPER_CORE_INTEROP_H
 
@@ -13,6 +14,7 @@
 struct interop_options {
     const char *tokenizer_dir; /* export: NULL: beside the checkpoint */
     bool no_tokenizer;
+    bool widen; /* export: RMSNorm, learned positions and GELU as a GPT-2 of twice the width, the same function */
 };
 
 enum { INTEROP_SUMMARY = 256 };

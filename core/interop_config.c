@@ -105,22 +105,41 @@ static void take_gpt2(struct keys *k, struct interop_config *c)
     expect_flag(k, "scale_attn_by_inverse_layer_idx", false);
     expect_flag(k, "add_cross_attention", false);
     c->eps = take_number(k, "layer_norm_epsilon", 1e-5);
-    c->biases = true;
+    c->extras.biases = true;
+}
+
+/* The base of the rotary angles: a key of its own, or in rope_parameters, where newer files have it. Angles that are
+ * scaled besides have no counterpart here. */
+static double take_theta(struct keys *k)
+{
+    static const char *const objects[] = {"rope_scaling", "rope_parameters"};
+    double theta = take_number(k, "rope_theta", 10000);
+    for (int i = 0; i < 2; i++) {
+        const json_t *object = json_object_get(k->object, objects[i]);
+        struct keys inner = {object, k->path, k->faults};
+        if (!object || json_is_null(object))
+            continue;
+        const char *type = take_word(&inner, "rope_type", take_word(&inner, "type", "default"));
+        if (!json_is_object(object))
+            faults_add(k->faults, "%s: %s: want an object", k->path, objects[i]);
+        else if (strcmp(type, "default") != 0)
+            faults_add(k->faults, "%s: %s: rotary angles of type '%.40s' have no counterpart here, only unscaled ones",
+                       k->path, objects[i], type);
+        theta = take_number(&inner, "rope_theta", theta);
+    }
+    return theta;
 }
 
 static void take_llama(struct keys *k, struct interop_config *c)
 {
     const int64_t d = take_integer(k, "hidden_size", -1), heads = take_integer(k, "num_attention_heads", -1);
-    const json_t *scaling = json_object_get(k->object, "rope_scaling");
     const char *act = take_word(k, "hidden_act", "silu");
     if (strcmp(act, "silu") != 0)
         faults_add(k->faults, "%s: hidden_act: want silu, got '%.40s'", k->path, act);
-    if (scaling && !json_is_null(scaling))
-        faults_add(k->faults, "%s: rope_scaling: has no counterpart here", k->path);
-    if (take_integer(k, "num_key_value_heads", heads) != heads)
-        faults_add(k->faults,
-                   "%s: num_key_value_heads: %lld: here every one of the %lld heads has a key and a value of its own",
-                   k->path, (long long)take_integer(k, "num_key_value_heads", heads), (long long)heads);
+    c->extras.key_heads = take_integer(k, "num_key_value_heads", heads);
+    if (heads % c->extras.key_heads != 0)
+        faults_add(k->faults, "%s: num_key_value_heads: want a divisor of the %lld heads, got %lld", k->path,
+                   (long long)heads, (long long)c->extras.key_heads);
     if (heads > 0 && take_integer(k, "head_dim", d / heads > 0 ? d / heads : 1) * heads != d)
         faults_add(k->faults, "%s: head_dim: want hidden_size / num_attention_heads, got %lld", k->path,
                    (long long)take_integer(k, "head_dim", 1));
@@ -131,12 +150,14 @@ static void take_llama(struct keys *k, struct interop_config *c)
     put_integer(k, &c->cfg, "model.d_ff", take_integer(k, "intermediate_size", -1));
     put(k, &c->cfg, "model.norm", "rmsnorm");
     put(k, &c->cfg, "model.pos", "rope");
-    put_number(k, &c->cfg, "model.rope_theta", take_number(k, "rope_theta", 10000));
+    put_number(k, &c->cfg, "model.rope_theta", take_theta(k));
+    if (take_number(k, "partial_rotary_factor", 1) != 1)
+        faults_add(k->faults, "%s: partial_rotary_factor: only 1 has a counterpart here", k->path);
     put(k, &c->cfg, "model.mlp", "swiglu");
     c->attention = take_flag(k, "attention_bias", false);
     c->mlp = take_flag(k, "mlp_bias", false);
-    c->biases = c->attention || c->mlp;
-    put(k, &c->cfg, "model.bias", c->biases ? "true" : "false");
+    c->extras.biases = c->attention || c->mlp;
+    put(k, &c->cfg, "model.bias", c->extras.biases ? "true" : "false");
     put(k, &c->cfg, "model.tied", take_flag(k, "tie_word_embeddings", false) ? "true" : "false");
     c->eps = take_number(k, "rms_norm_eps", 1e-6);
 }

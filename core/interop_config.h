@@ -9,8 +9,8 @@ struct interop_config {
     struct config cfg; /* finished; sites all and the gate at 0 when the norms are affine */
     double eps;        /* as it stands there */
     bool affine;       /* the epsilon of the trick */
-    bool biases;       /* LlamaForCausalLM: some projections have biases; attention, mlp: which */
-    bool attention, mlp;
+    struct interop_extras extras;
+    bool attention, mlp; /* LlamaForCausalLM: which projections have biases */
 };
 
 /* Every key that is missing, of a wrong type, or means what no model here does is named. */

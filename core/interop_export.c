@@ -31,14 +31,16 @@ static bool head_is_biased(const struct loaded *l)
 }
 
 /* What of the model the class has no place for, into f. Returns how much. */
-static int list_misfits(const struct loaded *l, enum interop_class class, struct faults *f)
+static int list_misfits(const struct loaded *l, enum interop_class class, bool widen, struct faults *f)
 {
     const struct config *cfg = &l->model.cfg;
     const char *name = interop_class_name(class);
     const int before = f->count;
     if (class == INTEROP_GPT2) {
-        if (cfg->norm != NORM_LAYER)
-            faults_add(f, "%s: model.norm is rmsnorm, it has layernorm (and centres, also when folded)", name);
+        const bool only_norm = cfg->pos == POS_LEARNED && cfg->mlp != MLP_SWIGLU;
+        if (cfg->norm != NORM_LAYER && !(widen && only_norm))
+            faults_add(f, "%s: model.norm is rmsnorm, it has layernorm (and centres, also when folded)%s", name,
+                       only_norm ? "; --widen writes it all the same, twice as wide" : "");
         if (cfg->pos != POS_LEARNED)
             faults_add(f, "%s: model.pos is rope, it has learned positions", name);
         if (cfg->mlp == MLP_SWIGLU)
@@ -52,11 +54,15 @@ static int list_misfits(const struct loaded *l, enum interop_class class, struct
             faults_add(f, "%s: model.mlp is no swiglu", name);
     }
     if (form_of(l) == FORM_OTHER && l->gate > 0)
-        faults_add(f, "%s: the gate is %g at step %lld; it has norms, or affine maps at gate 0, but no mixture", name,
-                   l->gate, (long long)l->step);
+        faults_add(f,
+                   "%s: the gate is %g at step %lld; it has norms, or affine maps at gate 0, but no mixture (train on "
+                   "to gate 0, or export what `taper fold --at-gate-zero` makes of it)",
+                   name, l->gate, (long long)l->step);
     else if (form_of(l) == FORM_OTHER)
         faults_add(f,
-                   "%s: taper.sites is internal, so some norms are real and some are not; it has one epsilon for all",
+                   "%s: taper.sites is internal, so the last norm is real and the others are not, which no folding "
+                   "changes; it has one epsilon for all (what it can hold: a checkpoint from before the gate falls, "
+                   "or taper.sites all at gate 0)",
                    name);
     if (head_is_biased(l))
         faults_add(
@@ -65,20 +71,20 @@ static int list_misfits(const struct loaded *l, enum interop_class class, struct
     return f->count - before;
 }
 
-static int choose_class(const struct loaded *l, enum interop_class *out, struct error *err)
+static int choose_class(const struct loaded *l, bool widen, enum interop_class *out, struct error *err)
 {
     struct error dropped = {0};
     struct faults f = {.err = err};
     for (int class = 0; class < INTEROP_CLASSES; class ++) {
         struct faults quiet = {.err = &dropped};
-        if (list_misfits(l, (enum interop_class) class, &quiet) == 0) {
+        if (list_misfits(l, (enum interop_class) class, widen, &quiet) == 0) {
             *out = (enum interop_class) class;
             return STATUS_OK;
         }
     }
     faults_add(&f, "%s: no class of the loaders fits this model exactly:", l->path);
     for (int class = 0; class < INTEROP_CLASSES; class ++)
-        list_misfits(l, (enum interop_class) class, &f);
+        list_misfits(l, (enum interop_class) class, widen, &f);
     return faults_end(&f);
 }
 
@@ -124,21 +130,30 @@ static float *fill_tensor(const struct loaded *l, const struct interop_tensor *t
     return to;
 }
 
+static bool is_widened(const struct loaded *l, enum interop_class class)
+{
+    return class == INTEROP_GPT2 && l->model.cfg.norm == NORM_RMS;
+}
+
 static int write_tensors(const struct loaded *l, enum interop_class class, const char *path, struct error *err)
 {
     struct interop_map map;
     const struct model *m = &l->model;
     float *c = model_download_c(m);
-    interop_map_create(&map, class, &m->cfg, &m->table, m->cfg.bias);
+    interop_map_create(&map, class, &m->cfg, &m->table,
+                       &(struct interop_extras){.biases = m->cfg.bias, .key_heads = m->cfg.heads});
     struct tensor *tensors = memory_alloc((size_t)map.count, sizeof *tensors);
     for (int i = 0; i < map.count; i++) {
-        const struct interop_tensor *t = &map.tensors[i];
+        struct interop_tensor *t = &map.tensors[i];
+        float *numbers = fill_tensor(l, t, c);
+        if (is_widened(l, class))
+            numbers = interop_widen(t, numbers);
         tensors[i] = (struct tensor){.name = t->name,
                                      .type = TENSOR_F32,
                                      .rank = t->rank,
                                      .shape = {t->shape[0], t->shape[1]},
                                      .count = t->count,
-                                     .data = fill_tensor(l, t, c)};
+                                     .data = numbers};
     }
     json_t *metadata = json_pack("{s:s}", "format", "pt");
     int status = tensorfile_write(path, tensors, (size_t)map.count, metadata, err);
@@ -176,8 +191,13 @@ static json_t *llama_config(const struct config *cfg)
 
 static int write_config(const struct loaded *l, enum interop_class class, const char *path, struct error *err)
 {
-    const struct config *cfg = &l->model.cfg;
+    struct config wide = l->model.cfg;
+    const struct config *cfg = &wide;
     const bool affine = form_of(l) == FORM_AFFINE;
+    if (is_widened(l, class)) {
+        wide.d_model *= 2;
+        wide.heads *= 2;
+    }
     json_t *object = class == INTEROP_GPT2 ? gpt2_config(cfg) : llama_config(cfg);
     json_object_set_new(object, class == INTEROP_GPT2 ? "layer_norm_epsilon" : "rms_norm_eps",
                         json_real(affine ? INTEROP_EPS : cfg->norm_eps));
@@ -208,7 +228,7 @@ int interop_export(const char *checkpoint, const char *dir, const struct interop
     if (status)
         return status;
     char *tensors = file_join(dir, "model.safetensors"), *config = file_join(dir, "config.json");
-    status = choose_class(&l, &class, err);
+    status = choose_class(&l, options->widen, &class, err);
     if (!status)
         status = file_make_directories(dir, err);
     if (!status)
@@ -218,8 +238,8 @@ int interop_export(const char *checkpoint, const char *dir, const struct interop
     if (!status) /* last: with it the folder is a model */
         status = write_config(&l, class, config, err);
     if (!status)
-        snprintf(summary, INTEROP_SUMMARY, "%s, %lld parameters%s", interop_class_name(class),
-                 (long long)l.model.table.parameters,
+        snprintf(summary, INTEROP_SUMMARY, "%s, %lld parameters%s%s", interop_class_name(class),
+                 (long long)l.model.table.parameters, is_widened(&l, class) ? "; written twice as wide" : "",
                  form_of(&l) == FORM_AFFINE ? "; its norms are affine maps (epsilon 1e12)" : "");
     free(tensors);
     free(config);

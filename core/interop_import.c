@@ -122,6 +122,12 @@ static void place(const struct import *im, const struct interop_tensor *t, const
     float *to = destination(im, t);
     if (!to)
         return;
+    if (t->how == INTEROP_REPEATED) {
+        const int64_t heads = (int64_t)t->count / t->head * t->repeat;
+        for (int64_t h = 0; h < heads; h++)
+            memcpy(to + h * t->head, from + h / t->repeat * t->head, (size_t)t->head * sizeof *to);
+        return;
+    }
     if (t->how != INTEROP_TRANSPOSED) {
         memcpy(to, from, t->count * sizeof *to);
         return;
@@ -195,7 +201,7 @@ static void make_table(struct import *im, enum taper_sites folded)
     free(im->params);
     free(im->c);
     params_create_folded(&im->table, &im->config.cfg, folded);
-    interop_map_create(&im->map, im->config.class, &im->config.cfg, &im->table, im->config.biases);
+    interop_map_create(&im->map, im->config.class, &im->config.cfg, &im->table, &im->config.extras);
     im->params = memory_alloc(im->table.total, sizeof *im->params);
     im->c = memory_alloc((size_t)im->table.site_count, sizeof *im->c);
     for (int i = 0; i < im->table.count; i++) /* gains that nothing reads at gate 0 */
@@ -259,6 +265,19 @@ static int read_tokenizer(const struct import *im, const char *dir, struct token
     return status;
 }
 
+static void summarize(const struct import *im, char summary[INTEROP_SUMMARY])
+{
+    const long long heads = im->config.cfg.heads, shared = im->config.extras.key_heads;
+    int used = snprintf(summary, INTEROP_SUMMARY, "%s, %lld parameters%s", interop_class_name(im->config.class),
+                        (long long)im->table.parameters,
+                        im->bare            ? "; without normalization"
+                        : im->config.affine ? "; its norms are affine maps: gate 0"
+                                            : "");
+    if (im->config.class == INTEROP_LLAMA && shared != heads)
+        snprintf(summary + used, INTEROP_SUMMARY - (size_t)used,
+                 "; the keys and values of its %lld heads are repeated for %lld, the same function", shared, heads);
+}
+
 int interop_import(const char *dir, const char *out, const struct interop_options *options,
                    char summary[INTEROP_SUMMARY], struct error *err)
 {
@@ -275,11 +294,7 @@ int interop_import(const char *dir, const char *out, const struct interop_option
     if (!status)
         status = write_run(&im, tokenizer, out, err);
     if (!status)
-        snprintf(summary, INTEROP_SUMMARY, "%s, %lld parameters%s", interop_class_name(im.config.class),
-                 (long long)im.table.parameters,
-                 im.bare            ? "; without normalization"
-                 : im.config.affine ? "; its norms are affine maps: gate 0"
-                                    : "");
+        summarize(&im, summary);
     tokenizer_destroy(tokenizer);
     interop_source_close(&im.source);
     interop_map_destroy(&im.map);

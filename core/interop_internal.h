@@ -19,6 +19,7 @@ const char *interop_class_name(enum interop_class class);
 enum interop_how {
     INTEROP_SAME,       /* a row of the table, or `rows` of its rows from `first` on */
     INTEROP_TRANSPOSED, /* Conv1D: [in, out] there, [out, in] here */
+    INTEROP_REPEATED,   /* keys or values that several heads share there: `repeat` copies of each head's rows here */
     INTEROP_NORM_GAIN,  /* of a site: gamma, or what stands for it */
     INTEROP_NORM_SHIFT,
 };
@@ -26,9 +27,10 @@ enum interop_how {
 struct interop_tensor {
     char name[96];
     enum interop_how how;
-    int row;       /* NO_PARAM: the model here has none, it is zero */
-    int site;      /* of the two norm kinds */
-    int64_t first; /* offset in the parameter, in floats */
+    int row;              /* NO_PARAM: the model here has none, it is zero */
+    int site;             /* of the two norm kinds */
+    int64_t first;        /* offset in the parameter, in floats */
+    int64_t repeat, head; /* of INTEROP_REPEATED: copies, and floats of a head */
     int rank;
     int64_t shape[2]; /* there */
     size_t count;
@@ -39,10 +41,20 @@ struct interop_map {
     int count;
 };
 
-/* Every tensor of the class for a model of this table. Biases are listed where `biases` says the class has them. */
+/* What a class may have that a configuration here does not say. */
+struct interop_extras {
+    bool biases;       /* a Llama has them */
+    int64_t key_heads; /* of a Llama: heads of keys and values, a divisor of the heads */
+};
+
+/* Every tensor of the class for a model of this table. */
 void interop_map_create(struct interop_map *map, enum interop_class class, const struct config *cfg,
-                        const struct param_table *table, bool biases);
+                        const struct param_table *table, const struct interop_extras *extras);
 void interop_map_destroy(struct interop_map *map);
+
+/* A tensor of a GPT-2, on the heap, in the twice as wide one that is the same function without centring
+ * (interop_widen.c). t's shape becomes the wider one; `from` is given back or freed. */
+float *interop_widen(struct interop_tensor *t, float *from);
 
 /* tokenizer.json, vocab.json, merges.txt and the small files beside them. */
 int interop_tokenizer_write(const char *dir, const struct tokenizer *t, enum interop_class class, int64_t context,

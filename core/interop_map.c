@@ -16,7 +16,7 @@ const char *interop_class_name(enum interop_class class)
 struct place {
     enum interop_how how;
     int row, site;
-    int64_t first, rows, columns;
+    int64_t first, rows, columns, repeat, head;
 };
 
 static void add(struct interop_map *map, struct place p, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -29,6 +29,8 @@ static void add(struct interop_map *map, struct place p, const char *format, ...
                                  .row = p.row,
                                  .site = p.site,
                                  .first = p.first,
+                                 .repeat = p.repeat,
+                                 .head = p.head,
                                  .rank = p.columns ? 2 : 1,
                                  .shape = {p.rows, p.columns ? p.columns : 1}};
     if (p.how == INTEROP_TRANSPOSED) {
@@ -76,7 +78,22 @@ static void add_gpt2(struct interop_map *map, const struct config *cfg, const st
     add(map, (struct place){.how = INTEROP_NORM_SHIFT, .site = 2 * table->layers, .rows = C}, "transformer.ln_f.bias");
 }
 
-static void add_llama(struct interop_map *map, const struct config *cfg, const struct param_table *table, bool biases)
+/* Keys or values: a matrix (columns I) or a bias (0) of key_heads heads there. */
+static struct place shared_place(const struct config *cfg, const struct interop_extras *extras, int row, int64_t first,
+                                 int64_t I)
+{
+    const int64_t D = cfg->d_model / cfg->heads, columns = I ? I : 1;
+    struct place p = {.row = row, .first = first * columns, .rows = extras->key_heads * D, .columns = I};
+    if (extras->key_heads != cfg->heads) {
+        p.how = INTEROP_REPEATED;
+        p.repeat = cfg->heads / extras->key_heads;
+        p.head = D * columns;
+    }
+    return p;
+}
+
+static void add_llama(struct interop_map *map, const struct config *cfg, const struct param_table *table,
+                      const struct interop_extras *extras)
 {
     const int64_t C = cfg->d_model, F = cfg->d_ff;
     add(map, (struct place){.row = table->tok_embed, .rows = cfg->vocab, .columns = C}, "model.embed_tokens.weight");
@@ -94,15 +111,18 @@ static void add_llama(struct interop_map *map, const struct config *cfg, const s
         add(map, (struct place){.how = INTEROP_NORM_GAIN, .site = 2 * l, .rows = C},
             "model.layers.%d.input_layernorm.weight", l);
         for (int i = 0; i < 7; i++) {
-            add(map,
-                (struct place){.row = linears[i].weight,
-                               .first = linears[i].first * linears[i].I,
-                               .rows = linears[i].O,
-                               .columns = linears[i].I},
-                "model.layers.%d.%s.weight", l, linears[i].name);
-            if (biases)
-                add(map, (struct place){.row = linears[i].bias, .first = linears[i].first, .rows = linears[i].O},
-                    "model.layers.%d.%s.bias", l, linears[i].name);
+            struct place weight = {.row = linears[i].weight,
+                                   .first = linears[i].first * linears[i].I,
+                                   .rows = linears[i].O,
+                                   .columns = linears[i].I};
+            struct place bias = {.row = linears[i].bias, .first = linears[i].first, .rows = linears[i].O};
+            if (i == 1 || i == 2) { /* k and v */
+                weight = shared_place(cfg, extras, linears[i].weight, linears[i].first, linears[i].I);
+                bias = shared_place(cfg, extras, linears[i].bias, linears[i].first, 0);
+            }
+            add(map, weight, "model.layers.%d.%s.weight", l, linears[i].name);
+            if (extras->biases)
+                add(map, bias, "model.layers.%d.%s.bias", l, linears[i].name);
         }
         add(map, (struct place){.how = INTEROP_NORM_GAIN, .site = 2 * l + 1, .rows = C},
             "model.layers.%d.post_attention_layernorm.weight", l);
@@ -111,13 +131,13 @@ static void add_llama(struct interop_map *map, const struct config *cfg, const s
 }
 
 void interop_map_create(struct interop_map *map, enum interop_class class, const struct config *cfg,
-                        const struct param_table *table, bool biases)
+                        const struct param_table *table, const struct interop_extras *extras)
 {
     *map = (struct interop_map){0};
     if (class == INTEROP_GPT2)
         add_gpt2(map, cfg, table);
     else
-        add_llama(map, cfg, table, biases);
+        add_llama(map, cfg, table, extras);
     if (table->lm_head != table->tok_embed)
         add(map, (struct place){.row = table->lm_head, .rows = cfg->vocab, .columns = cfg->d_model}, "lm_head.weight");
 }

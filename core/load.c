@@ -48,6 +48,7 @@ static int open_backend(struct loaded *l, const struct config *cfg, enum load_de
     int status = ops->create(&l->be, &options, err);
     if (!status)
         l->model.ops = ops;
+    l->precision = options.precision;
     return status;
 }
 

@@ -22,9 +22,9 @@ struct loaded {
     struct tokenizer *tokenizer; /* NULL unless asked for */
     enum taper_sites folded;
     int64_t step;
-    double gate; /* of that step; 0 when folded */
-    int threads;
-    char corpus[72]; /* digest of the text it was trained on; "" when not known */
+    double gate;            /* of that step; 0 when folded */
+    int threads, precision; /* of the backend: enum precision_kind, never PRECISION_AUTO */
+    char corpus[72];        /* digest of the text it was trained on; "" when not known */
 };
 
 /* Everything is checked: shapes, unknown tensors, NaN and infinities (the tensors are named), and that the tokenizer

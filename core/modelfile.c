@@ -134,21 +134,37 @@ static const char *place_text(const struct param *p, size_t i, char *to, size_t 
     return tensor_shape_text(p->rank, at, to, room);
 }
 
+/* A tensor of p's shape; host: room for it. */
+static void check_numbers(const struct modelfile *m, const char *name, const struct param *p, float *host,
+                          struct faults *f)
+{
+    size_t bad = 0, first = 0;
+    char place[64];
+    struct error one = {0};
+    if (tensorfile_read_f32(&m->file, name, p->rank, p->shape, host, &one)) {
+        faults_add(f, "%s", one.text);
+        return;
+    }
+    for (size_t j = 0; j < p->size; j++)
+        if (!isfinite(host[j]) && bad++ == 0)
+            first = j;
+    if (bad)
+        faults_add(f, "%s: tensor %s: %zu of %zu numbers are not finite; %g at %s", m->file.path, name, bad, p->size,
+                   (double)host[first], place_text(p, first, place, sizeof place));
+}
+
 int modelfile_check_finite(const struct modelfile *m, struct error *err)
 {
     struct faults f = {.err = err};
     float *host = memory_alloc(m->table.total, sizeof *host);
-    for (int i = 0; i < m->table.count; i++) {
-        const struct param *p = &m->table.rows[i];
-        size_t bad = 0, first = 0;
-        char place[64];
-        int status = tensorfile_read_f32(&m->file, p->name, p->rank, p->shape, host, err);
-        for (size_t j = 0; !status && j < p->size; j++)
-            if (!isfinite(host[j]) && bad++ == 0)
-                first = j;
-        if (status || bad)
-            faults_add(&f, "%s: tensor %s: %zu of %zu numbers are not finite; %g at %s", m->file.path, p->name, bad,
-                       p->size, (double)host[first], place_text(p, first, place, sizeof place));
+    for (int i = 0; i < m->table.count; i++)
+        check_numbers(m, m->table.rows[i].name, &m->table.rows[i], host, &f);
+    for (int i = 0; i < m->table.site_count; i++) {
+        const struct param c = {.rank = 1, .shape = {1, 1}, .size = 1};
+        char name[PARAM_NAME + 4];
+        snprintf(name, sizeof name, "%s.c", m->table.sites[i].name);
+        if (m->table.sites[i].tapered)
+            check_numbers(m, name, &c, host, &f);
     }
     free(host);
     return faults_end(&f);

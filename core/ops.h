@@ -153,10 +153,12 @@ struct logit_stats {
     float *entropy;  /* of the softmax, nats */
 };
 
-/* Head, softmax and cross-entropy in one pass: z = y W^T, ce_n = logsumexp(z_n) - z_{n,target}. Gradients are those of
- * grad_scale * sum_n ce_n. A negative target is left out: ce 0, no gradient, statistics 0. */
+/* Head, softmax and cross-entropy in one pass: z = y W^T + bias, ce_n = logsumexp(z_n) - z_{n,target}. Gradients are those of
+ * grad_scale * sum_n ce_n; the bias has none: only a folded model has one. A negative target is left out: ce 0, no
+ * gradient, statistics 0. */
 struct head_pass {
     const float *y, *weight; /* [N,C], [V,C] */
+    const float *bias;       /* [V]; NULL: none */
     const int32_t *targets;  /* [N] */
     float *ce;               /* [N] set, nats */
     float *dy;               /* [N,C] set; NULL: no gradients */

@@ -11,8 +11,9 @@ enum { HEADER_MOST = 100 << 20 };
 static const struct {
     const char *name;
     size_t size;
-} types[] = {[TENSOR_F64] = {"F64", 8}, [TENSOR_F32] = {"F32", 4}, [TENSOR_F16] = {"F16", 2}, [TENSOR_BF16] = {"BF16", 2},
-             [TENSOR_I64] = {"I64", 8}, [TENSOR_I32] = {"I32", 4}, [TENSOR_U8] = {"U8", 1}};
+} types[] = {
+    [TENSOR_F64] = {"F64", 8}, [TENSOR_F32] = {"F32", 4}, [TENSOR_F16] = {"F16", 2}, [TENSOR_BF16] = {"BF16", 2},
+    [TENSOR_I64] = {"I64", 8}, [TENSOR_I32] = {"I32", 4}, [TENSOR_U8] = {"U8", 1}};
 
 const char *tensor_type_name(enum tensor_type type)
 {
@@ -36,21 +37,24 @@ char *tensor_shape_text(int rank, const int64_t *shape, char *to, size_t room)
 
 /* ------------------------------------------------------------------------------------------- reading */
 
-static int parse_shape(const json_t *shape, struct tensor *t)
+/* What is wrong with a shape, NULL when it is fine. */
+static const char *parse_shape(const json_t *shape, struct tensor *t)
 {
+    static const char wanted[] = "want a shape of at most 8 sizes, none negative";
+    _Static_assert(TENSOR_RANK == 8, "the text above says so");
     if (!json_is_array(shape) || json_array_size(shape) > TENSOR_RANK)
-        return -1;
+        return wanted;
     t->rank = (int)json_array_size(shape);
     t->count = 1;
     for (int i = 0; i < t->rank; i++) {
         const json_t *dim = json_array_get(shape, (size_t)i);
         if (!json_is_integer(dim) || json_integer_value(dim) < 0)
-            return -1;
+            return wanted;
         t->shape[i] = json_integer_value(dim);
         if (__builtin_mul_overflow(t->count, (size_t)t->shape[i], &t->count))
-            return -1;
+            return "its shape has more elements than any file";
     }
-    return 0;
+    return NULL;
 }
 
 static int parse_type(const json_t *dtype, enum tensor_type *out)
@@ -72,17 +76,18 @@ static int parse_tensor(struct tensorfile *f, const char *name, const json_t *en
     if (parse_type(json_object_get(entry, "dtype"), &t->type))
         return error_set(err, STATUS_BAD_INPUT, "%s: tensor %s: want a dtype of F64 F32 F16 BF16 I64 I32 U8, got '%s'",
                          f->path, name, json_string_value(json_object_get(entry, "dtype")) ?: "(none)");
-    if (parse_shape(json_object_get(entry, "shape"), t))
-        return error_set(err, STATUS_BAD_INPUT, "%s: tensor %s: want a shape of at most %d sizes, none negative", f->path,
-                         name, TENSOR_RANK);
+    const char *wrong = parse_shape(json_object_get(entry, "shape"), t);
+    if (wrong)
+        return error_set(err, STATUS_BAD_INPUT, "%s: tensor %s: %s", f->path, name, wrong);
     const json_t *offsets = json_object_get(entry, "data_offsets");
     const json_t *first = json_array_get(offsets, 0), *last = json_array_get(offsets, 1);
     if (json_array_size(offsets) != 2 || !json_is_integer(first) || !json_is_integer(last))
         return error_set(err, STATUS_BAD_INPUT, "%s: tensor %s: want two data_offsets", f->path, name);
     json_int_t begin = json_integer_value(first), end = json_integer_value(last);
     if (begin < 0 || end < begin || (size_t)end > room)
-        return error_set(err, STATUS_BAD_INPUT, "%s: tensor %s: bytes %lld to %lld lie outside the %zu that follow the header",
-                         f->path, name, (long long)begin, (long long)end, room);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: tensor %s: bytes %lld to %lld lie outside the %zu that follow the header", f->path, name,
+                         (long long)begin, (long long)end, room);
     if (__builtin_mul_overflow(t->count, types[t->type].size, &bytes) || bytes != (size_t)(end - begin)) {
         char shape[128];
         return error_set(err, STATUS_BAD_INPUT, "%s: tensor %s: want %zu bytes for %s %s, got %lld", f->path, name,
@@ -119,7 +124,8 @@ static int check_cover(struct tensorfile *f, size_t body, struct error *err)
         at += t->count * types[t->type].size;
     }
     if (at != end)
-        return error_set(err, STATUS_BAD_INPUT, "%s: %zu bytes after the last tensor belong to none", f->path, (size_t)(end - at));
+        return error_set(err, STATUS_BAD_INPUT, "%s: %zu bytes after the last tensor belong to none", f->path,
+                         (size_t)(end - at));
     qsort(f->tensors, f->count, sizeof *f->tensors, by_name);
     return STATUS_OK;
 }
@@ -133,8 +139,9 @@ static int parse_header(struct tensorfile *f, struct error *err)
     memcpy(&length, f->map.data, sizeof length);
     length = le64toh(length);
     if (length > f->map.size - sizeof length || length > HEADER_MOST)
-        return error_set(err, STATUS_BAD_INPUT, "%s: not a safetensors file, or truncated: its header claims %llu of %zu bytes",
-                         f->path, (unsigned long long)length, f->map.size);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: not a safetensors file, or truncated: its header claims %llu of %zu bytes", f->path,
+                         (unsigned long long)length, f->map.size);
     f->header = json_loadb((const char *)f->map.data + sizeof length, length, JSON_REJECT_DUPLICATES, &fault);
     if (!json_is_object(f->header))
         return error_set(err, STATUS_BAD_INPUT, "%s: header is not a JSON object: %s at byte %d", f->path,
@@ -290,7 +297,8 @@ int tensorfile_read_i64(const struct tensorfile *f, const char *name, int rank, 
     if (status)
         return status;
     if (t->type != TENSOR_I64 && t->type != TENSOR_I32 && t->type != TENSOR_U8)
-        return error_set(err, STATUS_BAD_INPUT, "%s: tensor %s: want integers, got %s", f->path, name, types[t->type].name);
+        return error_set(err, STATUS_BAD_INPUT, "%s: tensor %s: want integers, got %s", f->path, name,
+                         types[t->type].name);
     if (t->type == TENSOR_I64)
         memcpy(out, t->data, t->count * sizeof *out);
     else
@@ -306,8 +314,8 @@ static json_t *describe(const struct tensor *t, size_t at)
     json_t *shape = json_array();
     for (int i = 0; i < t->rank; i++)
         json_array_append_new(shape, json_integer(t->shape[i]));
-    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", types[t->type].name, "shape", shape, "data_offsets", (json_int_t)at,
-                     (json_int_t)(at + t->count * types[t->type].size));
+    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", types[t->type].name, "shape", shape, "data_offsets",
+                     (json_int_t)at, (json_int_t)(at + t->count * types[t->type].size));
 }
 
 int tensorfile_write(const char *path, const struct tensor *tensors, size_t count, const json_t *metadata,

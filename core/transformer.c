@@ -277,7 +277,8 @@ void transformer_pass(const struct model *m, struct activations *a, const struct
 {
     const float *y = transformer_forward(m, a, pass);
     m->ops->head(m->be, &(struct head_pass){
-        .y = y, .weight = model_row(m, m->params, m->table.lm_head), .targets = a->targets, .ce = a->ce,
+        .y = y, .weight = model_row(m, m->params, m->table.lm_head),
+        .bias = model_row(m, m->params, m->table.head_bias), .targets = a->targets, .ce = a->ce,
         .dy = pass->grads ? a->dy : NULL, .dweight = pass->grads ? model_row(m, pass->grads, m->table.lm_head) : NULL,
         .grad_scale = pass->grad_scale, .stats = pass->statistics ? a->stats : (struct logit_stats){0},
         .logits = pass->logits, .N = a->N, .C = (int)m->cfg.d_model, .V = (int)m->cfg.vocab,

@@ -6,6 +6,7 @@ enum { SHARED_MOST = 48 << 10 };
 
 struct head_block {
     const void *y, *weight; /* operands */
+    const float *bias;
     float *logits;          /* [rows, stride] fp32 */
     void *dz;               /* [rows, stride], bf16 in bf16 mode, else the logits themselves */
     void *dy;
@@ -32,7 +33,7 @@ static void head_rows(struct backend *be, const struct head_pass *a, const struc
     struct sink dz = {be->half ? NULL : b->dz, be->half ? b->dz : NULL};
     device_gemm(be->device, &(struct gemm){.a = y, .b = b->weight, .d = b->logits, .m = b->rows, .n = a->V, .k = a->C,
                                            .b_transposed = true, .lda = a->C, .ldb = a->C, .ldd = b->stride,
-                                           .half_in = be->half});
+                                           .half_in = be->half, .bias = b->bias});
     kernel_cross_entropy(backend_stream(be), b->logits, b->stride, a->targets + at, a->ce + at,
                          stats_from(&a->stats, b->first), dz, a->logits ? a->logits + at * (size_t)a->V : NULL,
                          a->grad_scale, b->rows, a->V);
@@ -64,6 +65,10 @@ void gpu_head(struct backend *be, const struct head_pass *a)
     b.logits = backend_scratch(be, block * sizeof(float));
     b.y = read_operand(be, a->y, count);
     b.weight = read_operand(be, a->weight, (size_t)a->V * (size_t)a->C);
+    if (a->bias) {
+        read_full(be, a->bias, (size_t)a->V);
+        b.bias = a->bias;
+    }
     if (a->dy) {
         struct sink dy = write_half(be, a->dy, count);
         b.dy = be->half ? (void *)dy.half : dy.full;

@@ -29,6 +29,7 @@ struct bench_arguments {
     const char *run, *plan_text, *kind, *batch, *context, *sites, *weights, *device, *threads, *repeats, *warmups,
         *tokens, *journal;
     bool json, ops;
+    int precision; /* of the backend */
     struct plan plans[KINDS];
     struct bench_options options;
 };
@@ -150,21 +151,30 @@ static void fill_lists(struct plan *plan, enum bench_kind kind, int context)
         plan->context = (struct list){.count = 1, .at = {context}};
 }
 
+/* What the products of this kind read: the CPU decoder's own copy, or the backend's. */
+static const char *weights_read(const struct bench_arguments *a, enum bench_kind kind)
+{
+    const bool half = a->precision == PRECISION_BF16 || (kind == BENCH_DECODE && a->options.weights == WEIGHTS_BF16);
+    return decoder_weights_name(half ? WEIGHTS_BF16 : WEIGHTS_FP32);
+}
+
 static void print_rows(const struct bench_arguments *a, enum bench_kind kind, int batch, int context,
                        const struct bench_result *r)
 {
+    const char *weights = weights_read(a, kind);
     for (int v = 0; v < BENCH_VARIANTS; v++) {
         const struct bench_time *t = &r->ms[v];
         if (a->json) {
-            printf("{\"kind\":\"%s\",\"variant\":\"%s\",\"batch\":%d,\"context\":%d,\"tokens_per_s\":%.6g,\"ms\":%.6g,"
-                   "\"ms_low\":%.6g,\"ms_high\":%.6g,\"repeats\":%d,\"device\":\"%s\"}\n",
-                   bench_kind_name(kind), bench_variant_name((enum bench_variant)v), batch, context, r->tokens_per_s[v],
-                   t->median, t->low, t->high, r->repeats, r->device);
+            printf("{\"kind\":\"%s\",\"variant\":\"%s\",\"batch\":%d,\"context\":%d,\"weights\":\"%s\","
+                   "\"tokens_per_s\":%.6g,\"ms\":%.6g,\"ms_low\":%.6g,\"ms_high\":%.6g,\"repeats\":%d,"
+                   "\"device\":\"%s\"}\n",
+                   bench_kind_name(kind), bench_variant_name((enum bench_variant)v), batch, context, weights,
+                   r->tokens_per_s[v], t->median, t->low, t->high, r->repeats, r->device);
             continue;
         }
-        printf("%-10s %-8s batch %3d context %4d  %12.1f tokens/s  %9.4f ms (%.4f to %.4f)  x%.3f\n",
-               bench_kind_name(kind), bench_variant_name((enum bench_variant)v), batch, context, r->tokens_per_s[v],
-               t->median, t->low, t->high, r->ms[BENCH_BASELINE].median / t->median);
+        printf("%-10s %-8s %s batch %3d context %4d  %12.1f tokens/s  %9.4f ms (%.4f to %.4f)  x%.3f\n",
+               bench_kind_name(kind), bench_variant_name((enum bench_variant)v), weights, batch, context,
+               r->tokens_per_s[v], t->median, t->low, t->high, r->ms[BENCH_BASELINE].median / t->median);
     }
     fflush(stdout);
 }
@@ -174,12 +184,13 @@ static int journal_rows(const struct bench_arguments *a, enum bench_kind kind, i
 {
     int status = STATUS_OK;
     for (int v = 0; !status && a->journal && v < BENCH_VARIANTS; v++)
-        status = model_journal_line(a->journal, "bench",
-                                    json_pack("{s:s, s:s, s:i, s:i, s:f, s:f, s:i, s:s}", "kind", bench_kind_name(kind),
-                                              "variant", bench_variant_name((enum bench_variant)v), "batch", batch,
-                                              "context", context, "tokens_per_s", r->tokens_per_s[v], "ms",
-                                              r->ms[v].median, "repeats", r->repeats, "device", r->device),
-                                    err);
+        status = model_journal_line(
+            a->journal, "bench",
+            json_pack("{s:s, s:s, s:i, s:i, s:s, s:f, s:f, s:i, s:s}", "kind", bench_kind_name(kind), "variant",
+                      bench_variant_name((enum bench_variant)v), "batch", batch, "context", context, "weights",
+                      weights_read(a, kind), "tokens_per_s", r->tokens_per_s[v], "ms", r->ms[v].median, "repeats",
+                      r->repeats, "device", r->device),
+            err);
     return status;
 }
 
@@ -274,6 +285,7 @@ static int bench_exec(int argc, char **argv, struct error *err)
         status = load_open(&l, a.run ? a.run : argv[1], &load, err);
     if (!status) {
         a.options.threads = l.threads;
+        a.precision = l.precision;
         status = bench_loaded(&a, &l, err);
         load_close(&l);
     }

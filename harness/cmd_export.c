@@ -7,8 +7,10 @@
 static int export_exec(int argc, char **argv, struct error *err)
 {
     struct interop_options o = {0};
-    const struct option_spec specs[] = {
-        {.name = "tokenizer", .value = &o.tokenizer_dir}, {.name = "no-tokenizer", .flag = &o.no_tokenizer}, {0}};
+    const struct option_spec specs[] = {{.name = "tokenizer", .value = &o.tokenizer_dir},
+                                        {.name = "no-tokenizer", .flag = &o.no_tokenizer},
+                                        {.name = "widen", .flag = &o.widen},
+                                        {0}};
     char summary[INTEROP_SUMMARY];
     int operands;
     int status = options_parse(&cmd_export, specs, argc, argv, &operands, err);
@@ -22,9 +24,12 @@ static int export_exec(int argc, char **argv, struct error *err)
 }
 
 const struct command cmd_export = {
-    "export", "CHECKPOINT DIR [--tokenizer DIR | --no-tokenizer]", "write a model as Hugging Face loaders read it",
+    "export", "CHECKPOINT DIR [--widen] [--tokenizer DIR | --no-tokenizer]",
+    "write a model as Hugging Face loaders read it",
     "  CHECKPOINT       a checkpoint, a folded one, or the directory of a run\n"
     "  DIR              gets config.json, model.safetensors (fp32), tokenizer.json, vocab.json, merges.txt ...\n"
+    "  --widen          RMSNorm with learned positions and GELU: a GPT2LMHeadModel of twice the width, the same "
+    "function\n"
     "  --tokenizer DIR  instead of `tokenizer` beside the checkpoint\n"
     "  --no-tokenizer   the model alone\n\n"
     "A model with LayerNorm, learned positions and GELU becomes a GPT2LMHeadModel, one with RMSNorm, rotary positions "

@@ -51,11 +51,12 @@ static const struct column bench_columns[] = {
     {"batch", VALUE_NEEDED},      {"context", VALUE_NEEDED},
     {"tokens_per_s", VALUE_REAL}, {"ms", VALUE_REAL},
     {"repeats", VALUE_COUNT},     {"device", VALUE_MAYBE},
-    {"attempt", VALUE_NEEDED},    {NULL, 0},
+    {"attempt", VALUE_NEEDED},    {"weights", VALUE_TEXT},
+    {NULL, 0},
 };
 static const char bench_sql[] =
-    "INSERT OR REPLACE INTO bench (run, kind, variant, batch, context, tokens_per_s, ms, repeats, device, attempt) "
-    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+    "INSERT OR REPLACE INTO bench (run, kind, variant, batch, context, tokens_per_s, ms, repeats, device, attempt, "
+    "weights) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
 
 /* ?2 is the time of the intake, ?3 the offset, which makes an event read twice one event. */
 static const struct column event_columns[] = {

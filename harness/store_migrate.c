@@ -10,6 +10,16 @@
  * lead to. The views are not part of it: they are made again whenever their text changes. */
 static const struct store_migration steps[] = {
     {"ALTER TABLE step ADD COLUMN leading ANY; ALTER TABLE step ADD COLUMN bounded ANY"},
+    /* A column of the key, so the table is made anew. The device's text said when it was bf16, but for cuda, where that
+     * is what the run's precision says. */
+    {"ALTER TABLE bench RENAME TO bench_before;"
+     "CREATE TABLE bench (run TEXT NOT NULL, kind TEXT NOT NULL, variant TEXT NOT NULL, batch INTEGER NOT NULL, "
+     "context INTEGER NOT NULL, weights TEXT NOT NULL, tokens_per_s ANY, ms ANY, repeats INTEGER, device TEXT, "
+     "attempt INTEGER, PRIMARY KEY (run, kind, variant, batch, context, weights)) STRICT, WITHOUT ROWID;"
+     "INSERT INTO bench SELECT run, kind, variant, batch, context, iif(device LIKE '%bf16%' OR (device LIKE 'cuda%' "
+     "AND coalesce((SELECT config ->> '$.precision' FROM run WHERE id = bench_before.run), 'auto') <> 'fp32'), "
+     "'bf16', 'fp32'), tokens_per_s, ms, repeats, device, attempt FROM bench_before;"
+     "DROP TABLE bench_before"},
     {NULL},
 };
 

@@ -154,12 +154,13 @@ CREATE TABLE bench (
     variant TEXT NOT NULL,           -- what was timed: the norms as trained, unfused or folded
     batch INTEGER NOT NULL,
     context INTEGER NOT NULL,
+    weights TEXT NOT NULL,           -- as the products read them: fp32, bf16
     tokens_per_s ANY,
     ms ANY,
     repeats INTEGER,
     device TEXT,
     attempt INTEGER,
-    PRIMARY KEY (run, kind, variant, batch, context)
+    PRIMARY KEY (run, kind, variant, batch, context, weights)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE event (

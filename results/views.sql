@@ -41,7 +41,7 @@ CREATE VIEW eval_numeric AS
 SELECT run, step, split, iif(typeof(loss) = 'text', NULL, loss) AS loss, tokens FROM eval;
 
 CREATE VIEW bench_numeric AS
-SELECT run, kind, variant, batch, context,
+SELECT run, kind, variant, batch, context, weights,
     iif(typeof(tokens_per_s) = 'text', NULL, tokens_per_s) AS tokens_per_s,
     iif(typeof(ms) = 'text', NULL, ms) AS ms, repeats, device
 FROM bench;

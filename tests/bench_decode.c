@@ -287,6 +287,13 @@ static double difference(const struct decoder *d, const struct plain *p)
     return sqrt(wrong / energy);
 }
 
+static const char *name_of(const struct decoder *d, enum decoder_weights weights, char *to, size_t room)
+{
+    char device[64];
+    snprintf(to, room, "%s, %s", decoder_describe(d, device, sizeof device), decoder_weights_name(weights));
+    return to;
+}
+
 static void print_row(const char *size, const char *what, struct series *s, double bytes, double reading, double plain)
 {
     double median = percentile(s, 50), best = percentile(s, 2);
@@ -361,8 +368,8 @@ static int measure(const char *size, const struct model *m, int threads, struct 
                rate / 1e6, (double)s.reading.count * 4e-6, threads, threads == 1 ? "" : "s",
                difference(s.fp32, &s.plain));
         print_row(size, "plain C, OpenMP, -Ofast", &plain, bytes, bytes / rate, 0);
-        print_row(size, decoder_describe(s.fp32, name, sizeof name), &fp32, bytes, bytes / rate, base);
-        print_row(size, decoder_describe(s.bf16, name, sizeof name), &bf16, (double)(half.weights + half.cache),
+        print_row(size, name_of(s.fp32, WEIGHTS_FP32, name, sizeof name), &fp32, bytes, bytes / rate, base);
+        print_row(size, name_of(s.bf16, WEIGHTS_BF16, name, sizeof name), &bf16, (double)(half.weights + half.cache),
                   (double)(half.weights + half.cache) / rate, base);
     }
     plain_close(&s.plain);

@@ -1,5 +1,6 @@
 /* Decoding: kernels against plain sums, the decoders against the whole forward, caches, batches and threads. */
 #include <math.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -16,6 +17,7 @@
 #include "core/fold.h"
 #include "core/generate.h"
 #include "core/memory.h"
+#include "core/parallel.h"
 #include "core/rng.h"
 #include "core/sampler.h"
 #include "core/schedule.h"
@@ -51,21 +53,45 @@ static float bf16_value(float x)
 
 /* ------------------------------------------------------------------------------------------- kernels */
 
+/* A row has the same result alone, bit for bit. */
+static void check_rows_alone(const struct gemv_kernels *k, const struct gemv *all, const float *before, bool bf16)
+{
+    const size_t width = (size_t)all->blocks * GEMV_LANES;
+    float *y = aligned(width);
+    for (int n = 0; n < all->N; n++) {
+        struct gemv one = *all;
+        memcpy(y, before + (size_t)n * width, width * sizeof *y);
+        one.x += (size_t)n * all->x_stride;
+        one.y = y;
+        one.N = 1;
+        (bf16 ? k->bf16 : k->fp32)(&one);
+        if (memcmp(y, all->y + (size_t)n * width, width * sizeof *y) != 0)
+            fail_msg("%s O=%zu I=%d bf16=%d: row %d of %d differs alone", k->name, width, all->I, bf16, n, all->N);
+    }
+    free(y);
+}
+
 static void check_product(const struct gemv_kernels *k, int O, int I, int N, bool bf16, bool add)
 {
     const int rows = padded(O), stride = padded(I + 1);
     float *w = aligned((size_t)O * I), *x = aligned((size_t)N * stride), *bias = aligned((size_t)rows);
     float *y = aligned((size_t)N * rows), *packed = aligned((size_t)rows * (size_t)(I + 1));
+    float *old = aligned((size_t)N * rows);
     fill(w, (size_t)O * I, 1);
     fill(bias, (size_t)O, 2);
     for (int n = 0; n < N; n++)
         fill(x + n * stride, (size_t)I, 10 + (uint64_t)n);
     fill(y, (size_t)N * rows, 3);
     double before = (double)y[(size_t)(N - 1) * rows + O - 1];
+    memcpy(old, y, (size_t)N * rows * sizeof *y);
+    int *order = memory_alloc((size_t)rows, sizeof *order);
+    for (int r = 0; r < rows; r++)
+        order[r] = r < O ? r : -1;
     if (bf16)
-        gemv_pack_bf16((uint32_t *)(void *)packed, w, rows, O, I, NULL);
+        gemv_pack_bf16((uint32_t *)(void *)packed, w, (size_t)I, order, rows, I);
     else
-        gemv_pack_fp32(packed, w, rows, O, I, NULL);
+        gemv_pack_fp32(packed, w, (size_t)I, order, rows, I);
+    free(order);
     const struct gemv a = {.weights = packed,
                            .bias = bias,
                            .x = x,
@@ -73,10 +99,11 @@ static void check_product(const struct gemv_kernels *k, int O, int I, int N, boo
                            .x_stride = (size_t)stride,
                            .y_stride = (size_t)rows,
                            .I = I,
-                           .pitch = I,
+                           .blocks = rows / 16,
                            .N = N,
                            .add = add};
-    (bf16 ? k->bf16 : k->fp32)(&a, 0, rows / 16);
+    (bf16 ? k->bf16 : k->fp32)(&a);
+    check_rows_alone(k, &a, old, bf16);
     for (int n = 0; n < N; n++)
         for (int o = 0; o < O; o++) {
             double want = (double)bias[o], size = fabs(want);
@@ -92,16 +119,16 @@ static void check_product(const struct gemv_kernels *k, int O, int I, int N, boo
                 fail_msg("%s O=%d I=%d N=%d bf16=%d add=%d: [%d,%d] is %g, want %g", k->name, O, I, N, bf16, add, n, o,
                          (double)y[(size_t)n * rows + o], want);
         }
-    float *all[] = {w, x, bias, y, packed};
-    for (size_t i = 0; i < 5; i++)
+    float *all[] = {w, x, bias, y, packed, old};
+    for (size_t i = 0; i < 6; i++)
         free(all[i]);
 }
 
 static void test_products_at_every_level(void **state)
 {
     (void)state;
-    static const int shapes[][3] = {{1, 1, 1},   {16, 4, 1},   {17, 5, 2},  {48, 64, 3},
-                                    {33, 31, 7}, {16, 130, 8}, {100, 7, 19}};
+    static const int shapes[][3] = {{1, 1, 1},    {16, 4, 1},   {17, 5, 2},  {48, 64, 3},   {33, 31, 7},
+                                    {16, 130, 8}, {100, 7, 19}, {112, 9, 1}, {112, 200, 15}};
     int levels = 0;
     for (int l = 0; l < GEMV_LEVELS; l++) {
         const struct gemv_kernels *k = gemv_level(l);
@@ -212,6 +239,50 @@ static void test_team_keeps_step(void **state)
     }
 }
 
+struct crowd {
+    cpu_set_t callers; /* the one processor of the caller */
+    int seen;          /* the member's */
+    bool crowding;
+};
+
+static void join_or_look(void *arg, int thread)
+{
+    struct crowd *c = arg;
+    if (thread == 1 && c->crowding)
+        assert_int_equal(sched_setaffinity(0, sizeof c->callers, &c->callers), 0);
+    else if (thread == 1)
+        c->seen = sched_getcpu();
+}
+
+/* A member that has come to the caller's processor has left it when the next run begins. */
+static void test_team_members_keep_apart(void **state)
+{
+    (void)state;
+    cpu_set_t before;
+    struct team *team;
+    struct error err = {0};
+    if (parallel_processors() < 2)
+        skip();
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    assert_int_equal(team_create(&team, 2, &err), STATUS_OK);
+    for (int cpu = 0, tried = 0; cpu < CPU_SETSIZE && tried < 4; cpu++) {
+        struct crowd c = {.seen = -1};
+        if (!CPU_ISSET((size_t)cpu, &before))
+            continue;
+        tried++;
+        CPU_ZERO(&c.callers);
+        CPU_SET((size_t)cpu, &c.callers);
+        assert_int_equal(sched_setaffinity(0, sizeof c.callers, &c.callers), 0);
+        c.crowding = true;
+        team_run(team, join_or_look, &c);
+        c.crowding = false;
+        team_run(team, join_or_look, &c);
+        assert_true(c.seen >= 0 && c.seen != cpu && CPU_ISSET((size_t)c.seen, &before));
+    }
+    team_destroy(team);
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
 /* ------------------------------------------------------------------------------------------- decoders */
 
 enum { T = 20 };
@@ -231,9 +302,6 @@ static float *window_logits(const struct model *m, const int32_t *tokens, double
     memcpy(a.targets, none, sizeof none);
     transformer_pass(m, &a, &(struct pass){.phase = schedule_phase(gate), .grad_scale = 1, .logits = logits});
     activations_destroy(&a, m);
-    const float *bias = model_row(m, m->params, m->table.head_bias);
-    for (size_t i = 0; bias && i < T * V; i++)
-        logits[i] += bias[i % V];
     return logits;
 }
 
@@ -469,15 +537,11 @@ static void test_sampler_equals_the_op(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products_at_every_level),
-        cmocka_unit_test(test_attention_at_every_level),
-        cmocka_unit_test(test_bf16_rounds_to_even),
-        cmocka_unit_test(test_team_keeps_step),
-        cmocka_unit_test(test_decoders_equal_the_forward),
-        cmocka_unit_test(test_norms_change_in_place),
-        cmocka_unit_test(test_decoder_refuses),
-        cmocka_unit_test(test_cache_changes_nothing),
-        cmocka_unit_test(test_windows_slide_in_jumps),
+        cmocka_unit_test(test_products_at_every_level), cmocka_unit_test(test_attention_at_every_level),
+        cmocka_unit_test(test_bf16_rounds_to_even),     cmocka_unit_test(test_team_keeps_step),
+        cmocka_unit_test(test_team_members_keep_apart), cmocka_unit_test(test_decoders_equal_the_forward),
+        cmocka_unit_test(test_norms_change_in_place),   cmocka_unit_test(test_decoder_refuses),
+        cmocka_unit_test(test_cache_changes_nothing),   cmocka_unit_test(test_windows_slide_in_jumps),
         cmocka_unit_test(test_sampler_equals_the_op),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,13 +56,15 @@ static void every_table(void **state)
            "{\"table\":\"step\",\"attempt\":1,\"step\":20,\"ms\":2.5,\"step_ms\":[2.5]}\n"
            "{\"table\":\"eval\",\"attempt\":1,\"step\":20,\"split\":\"valid\",\"loss\":4.125,\"tokens\":131072}\n"
            "{\"table\":\"bench\",\"attempt\":1,\"kind\":\"decode\",\"variant\":\"folded\",\"batch\":4,\"context\":64,"
-           "\"tokens_per_s\":1000.5,\"ms\":0.25,\"repeats\":50,\"device\":\"cpu\"}\n"
+           "\"weights\":\"fp32\",\"tokens_per_s\":1000.5,\"ms\":0.25,\"repeats\":50,\"device\":\"cpu\"}\n"
+           "{\"table\":\"bench\",\"attempt\":1,\"kind\":\"decode\",\"variant\":\"folded\",\"batch\":4,\"context\":64,"
+           "\"weights\":\"bf16\",\"tokens_per_s\":2000.5,\"ms\":0.125,\"repeats\":50,\"device\":\"cpu\"}\n"
            "{\"table\":\"fold\",\"attempt\":1,\"fold_error\":1.5e-5}\n"
            "{\"table\":\"run\",\"attempt\":1,\"step\":20,\"state\":\"done\",\"val_loss\":4.125,\"params\":330048,"
            "\"device\":\"H200\",\"text\":\"fine\"}\n");
     struct intake_result out = fixture_take(&f, id);
-    assert_int_equal(out.lines, 7);
-    assert_int_equal(out.rows, 9);
+    assert_int_equal(out.lines, 8);
+    assert_int_equal(out.rows, 10);
     assert_int_equal(out.bad, 0);
     assert_true(out.finished);
     assert_false(out.more);
@@ -77,7 +79,9 @@ static void every_table(void **state)
         1);
     assert_int_equal(fixture_integer(&f, "SELECT scale_mean IS NULL FROM site_step WHERE site = 'final_norm'"), 1);
     assert_int_equal(fixture_integer(&f, "SELECT loss = 4.125 AND tokens = 131072 FROM eval"), 1);
-    assert_int_equal(fixture_integer(&f, "SELECT tokens_per_s = 1000.5 AND repeats = 50 FROM bench"), 1);
+    assert_int_equal(
+        fixture_integer(&f, "SELECT tokens_per_s = 1000.5 AND repeats = 50 FROM bench WHERE weights = 'fp32'"), 1);
+    assert_int_equal(fixture_integer(&f, "SELECT tokens_per_s = 2000.5 FROM bench WHERE weights = 'bf16'"), 1);
     assert_int_equal(
         fixture_integer(&f, "SELECT val_loss = 4.125 AND fold_error = 1.5e-5 AND params = 330048 AND device = 'H200' "
                             "FROM run WHERE val_loss IS NOT NULL"),

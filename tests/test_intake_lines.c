@@ -88,7 +88,8 @@ static void bad_lines_are_noted_once(void **state)
         "{\"table\":\"run\",\"attempt\":1}",
         "\xff\xfe",
         "{\"table\":\"step\xff\"}",
-        "{\"table\":\"bench\",\"attempt\":1,\"kind\":\"decode\",\"variant\":\"x\",\"batch\":0.5,\"context\":1}",
+        "{\"table\":\"bench\",\"kind\":\"decode\",\"variant\":\"x\",\"batch\":0.5,\"context\":1,\"weights\":\"fp32\"}",
+        "{\"table\":\"bench\",\"attempt\":1,\"kind\":\"decode\",\"variant\":\"x\",\"batch\":1,\"context\":1}",
     };
     int count = sizeof bad / sizeof bad[0];
     for (int i = 0; i < count; i++) {

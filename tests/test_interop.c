@@ -22,6 +22,7 @@
 
 static const char *const cases[] = {"gpt2_published", "gpt2_affine", "llama_sharded", "llama_half", "llama_affine"};
 enum { CASES = sizeof cases / sizeof cases[0] };
+static const char *const grouped = "llama_grouped"; /* comes back with a key a head */
 static const struct interop_options alone = {.no_tokenizer = true};
 
 static char *golden_path(const char *name, const char *file)
@@ -45,34 +46,56 @@ static void export_ok(const char *from, const char *to, const struct interop_opt
         fail_msg("%s: %s", from, err.text);
 }
 
+static void copy_file(const char *from_folder, const char *to_folder, const char *name)
+{
+    size_t size;
+    char *from = file_join(from_folder, name);
+    unsigned char *bytes = data_file_read(from, &size);
+    free(data_file_write(to_folder, name, bytes, size));
+    free(bytes);
+    free(from);
+}
+
 /* ------------------------------------------------------------------------------------------- golden logits */
+
+/* Logits [B,T,V] of windows [B,T]. */
+static float *logits_of(const struct loaded *l, const int32_t *tokens, int B, int T)
+{
+    const struct model *m = &l->model;
+    struct activations a;
+    struct error err = {0};
+    float *logits = memory_alloc((size_t)B * (size_t)T * (size_t)m->cfg.vocab, sizeof *logits);
+    assert_int_equal(activations_create(&a, m, B, T, false, &err), STATUS_OK);
+    for (int i = 0; i < B * T; i++) {
+        a.tokens[i] = tokens[i];
+        a.targets[i] = -1;
+    }
+    model_set_scalars((struct model *)m, &(struct step_scalars){.gate = (float)l->gate});
+    transformer_pass(m, &a, &(struct pass){.phase = schedule_phase(l->gate), .grad_scale = 1, .logits = logits});
+    activations_destroy(&a, m);
+    return logits;
+}
 
 static void compare_logits(const struct loaded *l, const struct tensorfile *golden, const char *name)
 {
     const struct tensor *tokens = tensorfile_find(golden, "tokens"), *logits = tensorfile_find(golden, "logits");
-    const struct model *m = &l->model;
     const int B = (int)tokens->shape[0], T = (int)tokens->shape[1];
-    struct activations a;
     struct error err = {0};
+    int32_t *windows = memory_alloc(tokens->count, sizeof *windows);
     int64_t *ids = memory_alloc(tokens->count, sizeof *ids);
     double *want = memory_alloc(logits->count, sizeof *want), wrong = 0, energy = 0;
-    float *made = memory_alloc(logits->count, sizeof *made);
     assert_int_equal(tensorfile_read_i64(golden, "tokens", 2, tokens->shape, ids, &err), STATUS_OK);
     assert_int_equal(tensorfile_read_f64(golden, "logits", 3, logits->shape, want, &err), STATUS_OK);
-    assert_int_equal(activations_create(&a, m, B, T, false, &err), STATUS_OK);
-    for (size_t i = 0; i < tokens->count; i++) {
-        a.tokens[i] = (int32_t)ids[i];
-        a.targets[i] = -1;
-    }
-    model_set_scalars((struct model *)m, &(struct step_scalars){.gate = (float)l->gate});
-    transformer_pass(m, &a, &(struct pass){.phase = schedule_phase(l->gate), .grad_scale = 1, .logits = made});
+    for (size_t i = 0; i < tokens->count; i++)
+        windows[i] = (int32_t)ids[i];
+    float *made = logits_of(l, windows, B, T);
     for (size_t i = 0; i < logits->count; i++) {
         wrong += ((double)made[i] - want[i]) * ((double)made[i] - want[i]);
         energy += want[i] * want[i];
     }
     if (!(sqrt(wrong / energy) < 2e-6))
         fail_msg("%s: logits differ by %g", name, sqrt(wrong / energy));
-    activations_destroy(&a, m);
+    free(windows);
     free(ids);
     free(want);
     free(made);
@@ -81,16 +104,17 @@ static void compare_logits(const struct loaded *l, const struct tensorfile *gold
 static void test_imports_give_the_golden_logits(void **state)
 {
     (void)state;
-    for (int i = 0; i < CASES; i++) {
-        char *folder = data_folder_make(), *from = golden_path(cases[i], NULL),
-             *file = golden_path(cases[i], "golden.safetensors");
+    for (int i = 0; i <= CASES; i++) {
+        const char *name = i < CASES ? cases[i] : grouped;
+        char *folder = data_folder_make(), *from = golden_path(name, NULL),
+             *file = golden_path(name, "golden.safetensors");
         struct tensorfile golden;
         struct loaded l;
         struct error err = {0};
         import_ok(from, folder, &alone);
         if (load_open(&l, folder, &(struct load_options){.threads = 1}, &err) || tensorfile_open(&golden, file, &err))
-            fail_msg("%s: %s", cases[i], err.text);
-        compare_logits(&l, &golden, cases[i]);
+            fail_msg("%s: %s", name, err.text);
+        compare_logits(&l, &golden, name);
         tensorfile_close(&golden);
         load_close(&l);
         data_folder_remove(folder);
@@ -255,6 +279,108 @@ static void test_round_trips_are_exact(void **state)
     }
 }
 
+/* An RMSNorm model with learned positions and GELU is the same function as a GPT-2 of twice the width. */
+static void test_widened_models_are_the_same_function(void **state)
+{
+    (void)state;
+    static const char *const plain[] = {"model.norm=rmsnorm", NULL};
+    static const char *const untied[] = {"model.mlp=gelu_tanh", "model.tied=false", "model.bias=true", NULL};
+    static const char *const all[] = {"taper.sites=all", NULL};
+    static const char *const *const pairs[] = {plain, untied, all, all};
+    const struct interop_options widen = {.no_tokenizer = true, .widen = true};
+    for (int i = 0; i < 4; i++) {
+        struct config cfg = tiny_model_config(pairs[i]);
+        struct tiny_model t;
+        struct model folded;
+        struct loaded l, wide;
+        struct error err = {0};
+        int32_t windows[60];
+        uint64_t seed = 5;
+        char *folder = data_folder_make(), *file = file_join(folder, "model"), *out = file_join(folder, "out");
+        char *run = file_join(folder, "run");
+        tiny_model_open(&t, &cfg, ops_cpu(), 50 + (uint64_t)i);
+        if (i == 3) { /* without any norm */
+            assert_int_equal(fold_model(&t.m, &folded, &err), STATUS_OK);
+            write_model(file, &folded);
+            model_destroy(&folded);
+        } else {
+            write_model(file, &t.m);
+        }
+        export_ok(file, out, &widen);
+        import_ok(out, run, &alone);
+        if (load_open(&l, file, &(struct load_options){.threads = 1}, &err) ||
+            load_open(&wide, run, &(struct load_options){.threads = 1}, &err))
+            fail_msg("%s", err.text);
+        assert_int_equal(wide.model.cfg.d_model, 2 * cfg.d_model);
+        for (int n = 0; n < 60; n++)
+            windows[n] = (int32_t)data_random(&seed, (uint32_t)cfg.vocab);
+        float *want = logits_of(&l, windows, 3, 20), *made = logits_of(&wide, windows, 3, 20);
+        const double difference = tiny_model_difference(made, want, 60 * (size_t)cfg.vocab);
+        if (!(difference < 2e-6))
+            fail_msg("model %d: logits differ by %g", i, difference);
+        free(want);
+        free(made);
+        load_close(&l);
+        load_close(&wide);
+        tiny_model_close(&t);
+        data_folder_remove(folder);
+        char *paths[] = {file, out, run};
+        for (size_t f = 0; f < 3; f++)
+            free(paths[f]);
+    }
+}
+
+/* The published layout with the prefix, as later files have it: masks, their scalars, and the tied head are there as
+ * well. It is the same model as without. */
+static void test_prefix_and_buffers_change_nothing(void **state)
+{
+    (void)state;
+    char *folder = data_folder_make(), *from = golden_path("gpt2_published", NULL), *bare = file_join(folder, "bare");
+    char *full = file_join(folder, "full"), *file = file_join(folder, "model.safetensors");
+    char *source = golden_path("gpt2_published", "model.safetensors"), names[64][96];
+    char *one = file_join(bare, "checkpoint.safetensors"), *two = file_join(full, "checkpoint.safetensors");
+    const float low = -1e4f;
+    struct tensorfile f;
+    struct tensor tensors[64];
+    struct error err = {0};
+    size_t count = 0;
+    assert_int_equal(tensorfile_open(&f, source, &err), STATUS_OK);
+    for (size_t i = 0; i < f.count; i++) {
+        const bool mask = f.tensors[i].rank == 4;
+        assert_true(count + 3 < 64);
+        tensors[count] = f.tensors[i];
+        snprintf(names[count], sizeof names[count], "transformer.%s", f.tensors[i].name);
+        if (mask) { /* "transformer.h.0.attn.bias" has a companion */
+            tensors[count + 1] = (struct tensor){.type = TENSOR_F32, .rank = 0, .count = 1, .data = &low};
+            snprintf(names[count + 1], sizeof names[count + 1], "transformer.%.9smasked_bias", f.tensors[i].name);
+            count++;
+        }
+        if (strcmp(f.tensors[i].name, "wte.weight") == 0) {
+            tensors[count + 1] = f.tensors[i];
+            snprintf(names[count + 1], sizeof names[count + 1], "lm_head.weight");
+            count++;
+        }
+        count++;
+    }
+    for (size_t i = 0; i < count; i++)
+        tensors[i].name = names[i];
+    assert_int_equal(tensorfile_write(file, tensors, count, NULL, &err), STATUS_OK);
+    tensorfile_close(&f);
+    assert_int_equal(tensorfile_open(&f, file, &err), STATUS_OK);
+    assert_non_null(tensorfile_find(&f, "transformer.h.1.attn.masked_bias"));
+    assert_non_null(tensorfile_find(&f, "transformer.h.1.attn.bias"));
+    assert_non_null(tensorfile_find(&f, "lm_head.weight"));
+    tensorfile_close(&f);
+    copy_file(from, folder, "config.json");
+    import_ok(from, bare, &alone);
+    import_ok(folder, full, &alone);
+    same_parameters(one, two);
+    data_folder_remove(folder);
+    char *paths[] = {from, bare, full, file, source, one, two};
+    for (size_t i = 0; i < 7; i++)
+        free(paths[i]);
+}
+
 /* The tokenizer comes back from its three files, from two, and from tokenizer.json alone, old style and new. */
 static void test_tokenizers_survive(void **state)
 {
@@ -301,16 +427,6 @@ static void test_tokenizers_survive(void **state)
 
 /* ------------------------------------------------------------------------------------------- bad input */
 
-static void copy_file(const char *from_folder, const char *to_folder, const char *name)
-{
-    size_t size;
-    char *from = file_join(from_folder, name);
-    unsigned char *bytes = data_file_read(from, &size);
-    free(data_file_write(to_folder, name, bytes, size));
-    free(bytes);
-    free(from);
-}
-
 static void expect_import_refusal(const char *folder, const char *out, const char *const *texts)
 {
     struct error err = {0};
@@ -346,9 +462,15 @@ static void test_lying_configurations(void **state)
         json_t *value;
         const char *text;
     } changes[] = {
-        {llama, "num_key_value_heads", json_integer(1), "num_key_value_heads: 1: here every one of the 2 heads"},
+        {llama, "num_key_value_heads", json_integer(3), "num_key_value_heads: want a divisor of the 2 heads, got 3"},
+        {llama, "num_key_value_heads", json_integer(1),
+         "tensor model.layers.0.self_attn.k_proj.weight: want shape [8, 16], got [16, 16]"},
         {llama, "hidden_act", json_string("gelu"), "hidden_act: want silu, got 'gelu'"},
-        {llama, "rope_scaling", json_pack("{s:s}", "type", "linear"), "rope_scaling: has no counterpart"},
+        {llama, "rope_scaling", json_pack("{s:s}", "type", "linear"),
+         "rope_scaling: rotary angles of type 'linear' have no"},
+        {llama, "rope_parameters", json_pack("{s:s}", "rope_type", "llama3"),
+         "rope_parameters: rotary angles of type 'llama3' have no"},
+        {llama, "partial_rotary_factor", json_real(0.5), "partial_rotary_factor: only 1"},
         {llama, "hidden_size", NULL, "hidden_size: want a whole number above 0"},
         {llama, "hidden_size", json_string("big"), "hidden_size: want a whole number above 0"},
         {llama, "num_attention_heads", json_integer(3), "head_dim: want hidden_size / num_attention_heads"},
@@ -472,7 +594,7 @@ static void test_misfits_are_listed(void **state)
         {rms,
          false,
          {"GPT2LMHeadModel: model.norm is rmsnorm", "LlamaForCausalLM: model.pos is learned",
-          "LlamaForCausalLM: model.mlp is no swiglu"}},
+          "LlamaForCausalLM: model.mlp is no swiglu", "--widen writes it all the same"}},
         {half, false, {"LlamaForCausalLM: taper.sites is internal", "GPT2LMHeadModel: model.mlp is swiglu"}},
         {mixed, false, {"GPT2LMHeadModel: the gate is 0.5 at step 4"}},
         {shifted, true, {"GPT2LMHeadModel: lm_head.bias has no place"}},
@@ -511,6 +633,8 @@ int main(void)
         cmocka_unit_test(test_exports_give_the_golden_files),
         cmocka_unit_test(test_configurations_survive),
         cmocka_unit_test(test_round_trips_are_exact),
+        cmocka_unit_test(test_widened_models_are_the_same_function),
+        cmocka_unit_test(test_prefix_and_buffers_change_nothing),
         cmocka_unit_test(test_tokenizers_survive),
         cmocka_unit_test(test_lying_configurations),
         cmocka_unit_test(test_lying_tensors),

@@ -122,6 +122,10 @@ static const char version_1[] =
     "'cpu', 0, 1, 1, 2, 0, 1, 0, 0, 0, 600, '{}', '{}');"
     "INSERT INTO sweep_run VALUES ('old', '0123456789ab', 'all', 0, 1);"
     "INSERT INTO step (run, step, ce, attempt) VALUES ('0123456789ab', 10, 6.5, 1);"
+    "INSERT INTO bench VALUES ('0123456789ab', 'decode', 'fused', 1, 64, 1000, 1, 15, 'cpu avx512 fp32, 2 threads', 1),"
+    "('0123456789ab', 'decode', 'fused', 1, 128, 1500, 1, 15, 'cpu avx512 bf16, 2 threads', 1),"
+    "('0123456789ab', 'last-token', 'fused', 1, 64, 2000, 1, 15, 'cuda ops', 1),"
+    "('ffffffffffff', 'last-token', 'fused', 1, 64, 'NaN', 1, 15, 'cpu ops', NULL);"
     "PRAGMA user_version = 1;";
 
 /* Columns of every table, as one text. */
@@ -164,6 +168,10 @@ static void version_1_is_brought_up_to_date(void **state)
     assert_int_equal(fixture_integer(&f, "SELECT seed FROM run WHERE id = '0123456789ab'"), 7);
     assert_int_equal(fixture_integer(&f, "SELECT ce = 6.5 FROM step_last"), 1);
     assert_int_equal(fixture_integer(&f, "SELECT val_loss IS NULL AND val_loss_raw = 'NaN' FROM run_in_sweep"), 1);
+    assert_int_equal(
+        fixture_integer(&f, "SELECT group_concat(tokens_per_s || weights, ' ') = '1000fp32 1500bf16 2000bf16 NaNfp32' "
+                            "FROM (SELECT * FROM bench ORDER BY run, kind, context)"),
+        1);
     assert_int_equal(fixture_integer(&f, "PRAGMA user_version"), store_version_known());
     free(fresh);
     free(migrated);

@@ -33,27 +33,21 @@ uint16_t gemv_bf16(float x)
     return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
 }
 
-static const float *packed_row(const float *weight, int row, int O, int I, int (*order)(int row, int O))
-{
-    int from = order ? order(row, O) : row;
-    return from < 0 || from >= O ? NULL : weight + (size_t)from * I;
-}
-
-void gemv_pack_fp32(float *to, const float *weight, int rows, int O, int I, int (*order)(int row, int O))
+void gemv_pack_fp32(float *to, const float *weight, size_t stride, const int *order, int rows, int I)
 {
     for (int r = 0; r < rows; r++) {
-        const float *from = packed_row(weight, r, O, I, order);
+        const float *from = order[r] < 0 ? NULL : weight + (size_t)order[r] * stride;
         float *at = to + (size_t)(r / GEMV_LANES) * I * GEMV_LANES + r % GEMV_LANES;
         for (int i = 0; i < I; i++)
             at[(size_t)i * GEMV_LANES] = from ? from[i] : 0;
     }
 }
 
-void gemv_pack_bf16(uint32_t *to, const float *weight, int rows, int O, int I, int (*order)(int row, int O))
+void gemv_pack_bf16(uint32_t *to, const float *weight, size_t stride, const int *order, int rows, int I)
 {
     int pairs = (I + 1) / 2;
     for (int r = 0; r < rows; r++) {
-        const float *from = packed_row(weight, r, O, I, order);
+        const float *from = order[r] < 0 ? NULL : weight + (size_t)order[r] * stride;
         uint32_t *at = to + (size_t)(r / GEMV_LANES) * pairs * GEMV_LANES + r % GEMV_LANES;
         for (int i = 0; i < pairs; i++) {
             uint32_t low = from ? gemv_bf16(from[2 * i]) : 0;

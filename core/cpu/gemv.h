@@ -13,15 +13,14 @@
 
 enum { GEMV_LANES = 16 };
 
-/* y[n] = W x[n] + bias, or y[n] += that with `add`. W may be some columns of what was packed: I of its `pitch`, weights
- * then pointing to the first of them (an even one for bf16) in block 0. */
+/* y[n] = W x[n] + bias, or y[n] += that with `add`. Every row's result is the same, bit for bit, whatever N is. */
 struct gemv {
     const void *weights; /* packed */
     const float *bias;   /* [blocks * 16] */
-    const float *x;      /* N rows of I floats, x_stride apart; readable up to the padding */
+    const float *x;      /* N rows of I floats, x_stride apart; for bf16 the one behind an odd I is read, and finite */
     float *y;            /* N rows of blocks * 16 floats, y_stride apart */
     size_t x_stride, y_stride;
-    int I, pitch, N;
+    int I, blocks, N;
     bool add;
 };
 
@@ -31,7 +30,7 @@ struct gemv_attend {
     const float *q;      /* [D] */
     const float *keys;   /* [(count+15)/16][D][16]: 16 positions side by side */
     const float *values; /* [count][P] */
-    float *scores;       /* [count padded to 16] scratch */
+    float *scores;       /* [count padded to 16] scratch; what lies in keys behind count does not matter */
     float *out;          /* [D] set */
     float factor;
     int count, D;
@@ -39,8 +38,8 @@ struct gemv_attend {
 
 struct gemv_kernels {
     const char *name;
-    void (*fp32)(const struct gemv *a, int begin, int end); /* blocks begin..end-1 */
-    void (*bf16)(const struct gemv *a, int begin, int end);
+    void (*fp32)(const struct gemv *a);
+    void (*bf16)(const struct gemv *a);
     void (*attend)(const struct gemv_attend *a);
     /* y[i] = h[i] * (scaled[i] / s + plain[i]) + shift[i] around the row's mean when `centred`; scaled NULL: no s is
      * computed; s = sqrt(mean (h - mean)^2 + eps). plain and shift may be NULL. */
@@ -55,10 +54,10 @@ enum { GEMV_LEVELS = 3 };
 const struct gemv_kernels *gemv_level(int i);
 const struct gemv_kernels *gemv_best(void);
 
-/* Pack O rows of weight [O,I]: row r of the packing is row order(r) of weight, a negative one is zero; order NULL: r.
- * `rows` (a multiple of 16) are packed. */
-void gemv_pack_fp32(float *to, const float *weight, int rows, int O, int I, int (*order)(int row, int O));
-void gemv_pack_bf16(uint32_t *to, const float *weight, int rows, int O, int I, int (*order)(int row, int O));
+/* Pack I columns of a matrix whose rows are `stride` floats apart. Row r of the packing is row order[r], zeros where
+ * that is negative. `rows` is a multiple of 16. */
+void gemv_pack_fp32(float *to, const float *weight, size_t stride, const int *order, int rows, int I);
+void gemv_pack_bf16(uint32_t *to, const float *weight, size_t stride, const int *order, int rows, int I);
 
 /* Nearest bf16 (ties to even) as its 16 bits. */
 uint16_t gemv_bf16(float x);

@@ -8,6 +8,7 @@
 #define GEMV_KERNELS gemv_avx2
 #define GEMV_NAME    "avx2"
 #define GEMV_ROWS    4
+#define GEMV_SUMS    1
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
 #include "core/cpu/gemv.inc"

@@ -8,6 +8,7 @@
 #define GEMV_KERNELS gemv_avx512
 #define GEMV_NAME    "avx512"
 #define GEMV_ROWS    8
+#define GEMV_SUMS    2
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx2,fma"))),                   \
                              apply_to = function)

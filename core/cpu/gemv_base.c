@@ -7,4 +7,5 @@
 #define GEMV_KERNELS gemv_base
 #define GEMV_NAME    "base"
 #define GEMV_ROWS    4
+#define GEMV_SUMS    1
 #include "core/cpu/gemv.inc"

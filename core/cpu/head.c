@@ -163,6 +163,8 @@ static void first_sweep(const struct job *job, const struct block *block)
             gemm_nt(block->rows, width, C, y, C, a->weight + (size_t)begin * C, C, 0, z, job->chunk);
         for (int r = 0; r < block->rows; r++) {
             float *row = z + (size_t)r * job->chunk;
+            if (a->bias)
+                job->kernels->add_scaled(row, 1, a->bias + begin, (size_t)width);
             if (a->logits)
                 memcpy(a->logits + (block->n + r) * a->V + begin, row, (size_t)width * sizeof *row);
             visit_row(job, block, c, r, row, begin, width);

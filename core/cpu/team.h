@@ -2,7 +2,8 @@
  * of a few microseconds, which starting threads anew for each (parallel.h) would double.
  *
  * A team waits for work by spinning for a moment, then yielding, then asleep, so that a thread whose turn comes at
- * once loses nothing and an idle team costs nothing. With more threads than processors it does not spin. */
+ * once loses nothing and an idle team costs nothing. With more threads than processors it does not spin; with no more,
+ * members keep off each other's processors and the caller's, within those the maker of the team was allowed. */
 #ifndef TAPER_CORE_CPU_TEAM_H
 #define TAPER_CORE_CPU_TEAM_H
 

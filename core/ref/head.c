@@ -73,7 +73,7 @@ void ref_head(struct backend *be, const struct head_pass *a)
     for (int n = 0; n < a->N; n++) {
         int target = a->targets[n];
         for (int v = 0; v < V; v++) {
-            z[v] = 0;
+            z[v] = a->bias ? (double)a->bias[v] : 0;
             for (int i = 0; i < C; i++)
                 z[v] += (double)a->y[(size_t)n * C + i] * a->weight[(size_t)v * C + i];
             if (a->logits)

@@ -101,21 +101,29 @@ def llama(cfg, w, tokens):
         y = x @ w[name + ".weight"].T
         return y + w[name + ".bias"] if name + ".bias" in w else y
 
+    d_head = cfg["hidden_size"] // cfg["num_attention_heads"]
+    theta = cfg["rope_theta"] if "rope_theta" in cfg else cfg["rope_parameters"]["rope_theta"]
+
     def rotary(x):
-        heads, d = cfg["num_attention_heads"], x.shape[1] // cfg["num_attention_heads"]
+        heads, d = x.shape[1] // d_head, d_head
         x = x.reshape(len(x), heads, d)
-        frequency = cfg["rope_theta"] ** (-np.arange(0, d, 2) / d)
+        frequency = theta ** (-np.arange(0, d, 2) / d)
         angle = np.arange(len(x))[:, None] * frequency
         cos, sin = (np.concatenate([f(angle), f(angle)], -1)[:, None] for f in (np.cos, np.sin))
         half = np.concatenate([-x[..., d // 2 :], x[..., : d // 2]], -1)
         return (x * cos + half * sin).reshape(len(x), -1)
+
+    def shared(x):
+        """One key or value for every query of its group."""
+        groups = cfg["num_attention_heads"] // cfg["num_key_value_heads"]
+        return np.repeat(x.reshape(len(x), -1, d_head), groups, axis=1).reshape(len(x), -1)
 
     x = w["model.embed_tokens.weight"][tokens]
     for i in range(cfg["num_hidden_layers"]):
         p = f"model.layers.{i}."
         y = norm(x, p + "input_layernorm.weight")
         q, k, v = (linear(y, p + f"self_attn.{n}_proj") for n in "qkv")
-        x = x + linear(attend(rotary(q), rotary(k), v, cfg["num_attention_heads"]), p + "self_attn.o_proj")
+        x = x + linear(attend(rotary(q), shared(rotary(k)), shared(v), cfg["num_attention_heads"]), p + "self_attn.o_proj")
         y = norm(x, p + "post_attention_layernorm.weight")
         gate = linear(y, p + "mlp.gate_proj")
         x = x + linear(gate / (1 + np.exp(-gate)) * linear(y, p + "mlp.up_proj"), p + "mlp.down_proj")
@@ -141,11 +149,11 @@ def gpt2_weights(rng, inner, gain):
     return w
 
 
-def llama_weights(rng, inner, gain, attention_bias, tied):
+def llama_weights(rng, inner, gain, attention_bias, tied, shared=D):
     w = {"model.embed_tokens.weight": random(rng, V, D), "model.norm.weight": gain * random(rng, D, mean=1.0)}
     for i in range(L):
         p = f"model.layers.{i}."
-        for name, rows, columns in (("self_attn.q_proj", D, D), ("self_attn.k_proj", D, D), ("self_attn.v_proj", D, D),
+        for name, rows, columns in (("self_attn.q_proj", D, D), ("self_attn.k_proj", shared, D), ("self_attn.v_proj", shared, D),
                                     ("self_attn.o_proj", D, D), ("mlp.gate_proj", inner, D), ("mlp.up_proj", inner, D),
                                     ("mlp.down_proj", D, inner)):
             w[p + name + ".weight"] = random(rng, rows, columns)
@@ -199,6 +207,11 @@ def main():
     case("llama_sharded", 3, dict(lla, attention_bias=True), lambda r: llama_weights(r, 24, 1.0, True, False), llama, "BF16", shards=3)
     case("llama_half", 4, dict(lla, tie_word_embeddings=True), lambda r: llama_weights(r, 24, 1.0, False, True), llama, "F16")
     case("llama_affine", 5, dict(lla, rms_norm_eps=1e12), lambda r: llama_weights(r, 24, 1e6, False, False), llama, "F32")
+    # Two queries a key, and the base of the angles where newer files have it.
+    grouped = dict(lla, num_attention_heads=4, num_key_value_heads=2, attention_bias=True, rms_norm_eps=1e-5,
+                   rope_parameters={"rope_type": "default", "rope_theta": 700.0})
+    del grouped["rope_theta"], grouped["rope_scaling"]
+    case("llama_grouped", 6, grouped, lambda r: llama_weights(r, 24, 1.0, True, False, shared=D // 2), llama, "F32")
 
 
 if __name__ == "__main__":

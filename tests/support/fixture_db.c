@@ -126,7 +126,7 @@ static void put_bench(FILE *out, int seed)
                 double tokens = 16000 * batch * (speed[v] + (v ? 0.015625 * (seed - 1) : 0));
                 fprintf(out,
                         "{\"table\":\"bench\",\"attempt\":1,\"kind\":\"%s\",\"variant\":\"%s\",\"batch\":%d,"
-                        "\"context\":128,"
+                        "\"context\":128,\"weights\":\"fp32\","
                         "\"tokens_per_s\":%.9g,\"ms\":%.9g,\"repeats\":50,\"device\":\"cpu\"}\n",
                         kind ? "last-token" : "decode", norms[v], batch, tokens, 1000 * batch / tokens);
             }

@@ -72,7 +72,7 @@ struct op_case *case_new(struct case_list *list, const char *slot, const char *f
 
 /* One case each; attention's are two, forward and backward. */
 struct head_options {
-    bool gradients, stats, logits;
+    bool gradients, stats, logits, bias;
     int lowest; /* targets are drawn from lowest..V-1: negative ones are left out */
     double spread;
 };

@@ -4,13 +4,15 @@
 #include <math.h>
 #include <string.h>
 
-enum { H_Y, H_WEIGHT, H_TARGETS, H_CE, H_DY, H_DWEIGHT, H_SUM_SQ, H_MAX, H_STD, H_MARGIN, H_P, H_ENTROPY, H_LOGITS };
+enum { H_Y, H_WEIGHT, H_TARGETS, H_CE, H_DY, H_DWEIGHT, H_SUM_SQ, H_MAX, H_STD, H_MARGIN, H_P, H_ENTROPY };
+enum { H_LOGITS = H_ENTROPY + 1, H_BIAS };
 enum { DIM_N, DIM_C, DIM_V };
 
 static void call_head(const struct ops *ops, struct backend *be, const struct op_case *c, void *const *p)
 {
     const struct head_pass a = {.y = p[H_Y],
                                 .weight = p[H_WEIGHT],
+                                .bias = p[H_BIAS],
                                 .targets = p[H_TARGETS],
                                 .ce = p[H_CE],
                                 .dy = p[H_DY],
@@ -26,8 +28,9 @@ static void call_head(const struct ops *ops, struct backend *be, const struct op
 
 void case_head(struct case_list *list, int N, int C, int V, struct head_options o)
 {
-    struct op_case *c = case_new(list, "head", "N=%d C=%d V=%d gradients=%d stats=%d logits=%d lowest=%d spread=%g", N,
-                                 C, V, o.gradients, o.stats, o.logits, o.lowest, o.spread);
+    struct op_case *c =
+        case_new(list, "head", "N=%d C=%d V=%d gradients=%d stats=%d logits=%d bias=%d lowest=%d spread=%g", N, C, V,
+                 o.gradients, o.stats, o.logits, o.bias, o.lowest, o.spread);
     static const char *const stats[] = {"sum_sq", "max_abs", "std", "margin", "p_correct", "entropy"};
     c->dims[DIM_N] = N, c->dims[DIM_C] = C, c->dims[DIM_V] = V;
     c->call = call_head;
@@ -42,6 +45,7 @@ void case_head(struct case_list *list, int N, int C, int V, struct head_options 
     for (int i = 0; i < 6; i++)
         case_add(c, stats[i], BUFFER_F32, BUFFER_SET, o.stats ? (size_t)N : 0);
     c->buffers[case_add(c, "logits", BUFFER_F32, BUFFER_SET, o.logits ? (size_t)N * V : 0)].bound = 2e-6;
+    case_add(c, "bias", BUFFER_F32, BUFFER_IN, o.bias ? (size_t)V : 0);
 }
 
 void cases_head(struct case_list *list)
@@ -51,15 +55,16 @@ void cases_head(struct case_list *list)
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
         int N = shapes[s][0], C = shapes[s][1], V = shapes[s][2];
         double spread = 1.0 / (C > 16 ? 4 : 1);
-        case_head(list, N, C, V, (struct head_options){true, true, true, 0, spread});
-        case_head(list, N, C, V, (struct head_options){true, false, false, -V, spread});
-        case_head(list, N, C, V, (struct head_options){false, true, false, -2, spread});
-        case_head(list, N, C, V, (struct head_options){false, false, true, -1, spread});
+        case_head(list, N, C, V, (struct head_options){true, true, true, true, 0, spread});
+        case_head(list, N, C, V, (struct head_options){true, false, false, false, -V, spread});
+        case_head(list, N, C, V, (struct head_options){false, true, false, false, -2, spread});
+        case_head(list, N, C, V, (struct head_options){false, false, true, false, -1, spread});
+        case_head(list, N, C, V, (struct head_options){false, true, true, true, -2, spread});
     }
-    case_head(list, 7, 16, 53, (struct head_options){true, true, false, 0, 8}); /* sharp: p near 0 and 1 */
-    case_head(list, 7, 16, 1, (struct head_options){true, false, true, 0, 1});
+    case_head(list, 7, 16, 53, (struct head_options){true, true, false, true, 0, 8}); /* sharp: p near 0 and 1 */
+    case_head(list, 7, 16, 1, (struct head_options){true, false, true, true, 0, 1});
     case_head(list, 140, 3, 50257, /* more than a block of logits */
-              (struct head_options){.gradients = true, .stats = true, .lowest = -9, .spread = 1});
+              (struct head_options){.gradients = true, .stats = true, .bias = true, .lowest = -9, .spread = 1});
 }
 
 enum { A_H, A_SCALE, A_MEAN, A_SCALARS, A_DH, A_SUM, A_RADIAL };
