@@ -202,13 +202,16 @@ static int freeze(struct trainer *t, struct error *err)
     return status;
 }
 
-static double vector_norm(const float *block, const struct param_table *table, int row)
+/* The norm of a parameter that is a vector; NaN where the site has none. */
+static double vector_norm(const struct model *m, int row, float *host)
 {
     double sum = 0;
     if (row == NO_PARAM)
         return NAN;
-    for (size_t i = 0; i < table->rows[row].size; i++)
-        sum += (double)block[table->rows[row].offset + i] * (double)block[table->rows[row].offset + i];
+    const size_t size = m->table.rows[row].size;
+    m->ops->download(m->be, host, model_row(m, m->params, row), size * sizeof *host);
+    for (size_t i = 0; i < size; i++)
+        sum += (double)host[i] * (double)host[i];
     return sqrt(sum);
 }
 
@@ -225,7 +228,7 @@ static double current_c(const struct trainer *t, const double *ema, const float 
 static void report_sites(struct trainer *t, struct site_stats *sites, const double *sums, double tokens)
 {
     struct model *m = t->model;
-    float *c = model_download_c(m), *params = model_download(m, m->params);
+    float *c = model_download_c(m), *row = memory_alloc((size_t)m->cfg.d_model, sizeof *row);
     double *ema = memory_alloc(ema_count(m), sizeof *ema);
     m->ops->download(m->be, ema, t->ema, ema_count(m) * sizeof *ema);
     for (int i = 0; i < m->table.site_count; i++) {
@@ -233,11 +236,11 @@ static void report_sites(struct trainer *t, struct site_stats *sites, const doub
         sites[i].c = current_c(t, ema, c, i);
         sites[i].scale_mean = sums[i * SITE_SUMS + SUM_SCALE] / tokens;
         sites[i].agreement = sites[i].c * sites[i].scale_mean;
-        sites[i].gamma_norm = vector_norm(params, &m->table, s->gamma);
-        sites[i].gamma_tilde_norm = vector_norm(params, &m->table, s->gamma_tilde);
+        sites[i].gamma_norm = vector_norm(m, s->gamma, row);
+        sites[i].gamma_tilde_norm = vector_norm(m, s->gamma_tilde, row);
     }
     free(ema);
-    free(params);
+    free(row);
     free(c);
 }
 
