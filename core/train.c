@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -104,14 +105,19 @@ static int open_backend(struct run *r, int threads, struct error *err)
     return r->ops->create(&r->be, &options, err);
 }
 
+/* One run of the process at a time: so each one's check of a GPU's memory sees what those before it have taken, and the
+ * environment, which the CPU backend sets while it chooses its kernels, is not read meanwhile. */
 static int open_model(struct run *r, int threads, struct error *err)
 {
+    static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
     const struct config *cfg = r->cfg;
+    pthread_mutex_lock(&turn);
     int status = open_backend(r, threads, err);
     if (!status)
         status = model_create(&r->model, cfg, r->ops, r->be, err);
     if (!status)
         status = trainer_create(&r->trainer, &r->model, (int)cfg->batch, (int)cfg->context, err);
+    pthread_mutex_unlock(&turn);
     if (!status) {
         r->windows = memory_alloc((size_t)(cfg->accumulate * cfg->batch * (cfg->context + 1)), sizeof *r->windows);
         r->sites = memory_alloc((size_t)r->model.table.site_count, sizeof *r->sites);
@@ -350,7 +356,7 @@ static int train_steps(struct run *r, struct error *err)
             status = settle(r, err);
         if (!status && !last && due(k, eval_every))
             status = evaluate_now(r, cfg->eval_tokens, err);
-        bool stop = status == STATUS_STOPPED || (r->options->stop && *r->options->stop);
+        bool stop = status == STATUS_STOPPED || (r->options->stop && atomic_load(r->options->stop));
         if ((!status || status == STATUS_STOPPED) && (last || stop || due(k, checkpoint_every)))
             status = save(r, err);
         if (status)

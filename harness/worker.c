@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +13,12 @@
 #include "core/train.h"
 #include "harness/command.h"
 
-static volatile sig_atomic_t stop_asked;
+static atomic_int stop_asked;
 
 static void on_stop(int signal)
 {
     (void)signal;
-    stop_asked = 1;
+    atomic_store(&stop_asked, 1);
 }
 
 static int load_config(const struct worker_job *job, struct config *cfg, struct error *err)
