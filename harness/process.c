@@ -88,6 +88,11 @@ int process_signal(int pidfd, int signal)
     return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);
 }
 
+int process_signal_value(int pidfd, const siginfo_t *info)
+{
+    return (int)syscall(SYS_pidfd_send_signal, pidfd, info->si_signo, info, 0);
+}
+
 struct process_row *process_list(size_t *count)
 {
     size_t room = 256, used = 0;

@@ -5,6 +5,7 @@
 #ifndef TAPER_HARNESS_PROCESS_H
 #define TAPER_HARNESS_PROCESS_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,6 +43,9 @@ int process_open(const struct process_id *id);
 
 /* Signal through a pidfd; 0, or -1 with errno (ESRCH: gone). */
 int process_signal(int pidfd, int signal);
+
+/* The same with what sigqueue(3) would send: si_signo, si_code SI_QUEUE, si_value. */
+int process_signal_value(int pidfd, const siginfo_t *info);
 
 /* Every process there is, on the heap, *count rows; the caller frees it. Order as /proc lists them. */
 struct process_row *process_list(size_t *count);

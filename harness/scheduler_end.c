@@ -20,7 +20,7 @@ static int64_t growing(double first, int times, double most)
 struct verdict {
     enum run_state next;
     const char *cause;
-    bool counts;
+    bool counts, alone;
     int64_t wait; /* us */
     char text[400];
 };
@@ -69,7 +69,9 @@ static void judge(struct scheduler *s, const struct job *job, const struct store
         break;
     case EXECUTOR_SIGNALLED:
         v->cause = end->asked ? "stopped" : "signal";
-        if (!end->asked)
+        if (!end->asked && job->crew->size > 1)
+            v->alone = true; /* nobody knows which of the pack it was: the next time it is */
+        else if (!end->asked)
             judge_failure(s, job, run, v);
         break;
     case EXECUTOR_TIMED_OUT:
@@ -80,7 +82,7 @@ static void judge(struct scheduler *s, const struct job *job, const struct store
         judge_lost(s, job, run, v);
         break;
     case EXECUTOR_NOT_STARTED:
-        if (job->executing || job->adopted) {
+        if (job->crew->executing || job->adopted) {
             judge_lost(s, job, run, v);
         } else {
             v->cause = "start";
@@ -88,6 +90,7 @@ static void judge(struct scheduler *s, const struct job *job, const struct store
         }
         break;
     }
+    v->alone |= v->counts && job->crew->size > 1;
     if (run->cancel && v->next != RUN_DONE) {
         v->next = RUN_CANCELLED;
         v->cause = "cancelled";
@@ -136,13 +139,21 @@ bool scheduler_intake(struct scheduler *s)
     return true;
 }
 
+void scheduler_leave(struct scheduler *s, struct crew *crew)
+{
+    if (--crew->live > 0)
+        return;
+    slots_give(s->o.slots, &crew->grant);
+    free(crew);
+}
+
 void scheduler_forget(struct scheduler *s, struct job *job)
 {
     struct job **at = &s->jobs;
     while (*at != job)
         at = &(*at)->next;
     *at = job->next;
-    slots_give(s->o.slots, &job->grant);
+    scheduler_leave(s, job->crew);
     free(job);
 }
 
@@ -194,6 +205,7 @@ bool scheduler_settle(struct scheduler *s, struct job *job)
                                   .cpu_us = job->end.cpu_us,
                                   .peak_bytes = job->end.peak_bytes,
                                   .counts = v.counts,
+                                  .alone = v.alone,
                                   .not_before = v.next == RUN_QUEUED && v.wait ? scheduler_clock(s) + v.wait : 0};
         status = store_attempt_end(s->o.store, job->run, job->attempt, &exit, v.next, &err);
     }
@@ -215,11 +227,11 @@ bool scheduler_settle(struct scheduler *s, struct job *job)
     return true;
 }
 
-void scheduler_on_end(void *arg, struct executor_job *executing, const struct executor_end *end)
+void scheduler_on_end(void *arg, struct executor_job *executing, int place, const struct executor_end *end)
 {
     struct scheduler *s = arg;
     struct job *job = s->jobs;
-    while (job && job->executing != executing)
+    while (job && !(job->crew->executing == executing && job->place == place))
         job = job->next;
     if (!job)
         return;

@@ -148,6 +148,8 @@ void store_bind_int_or_null(sqlite3_stmt *statement, int at, int64_t value, int6
 
 int store_begin(struct store *s, bool full, struct error *err)
 {
+    if (s->grouped)
+        return s->group_failed || full ? store_refuse(s, err, "%s: not in this group of changes", s->path) : STATUS_OK;
     if (s->mode != STORE_WRITE)
         return store_refuse(s, err, "%s: opened for reading", s->path);
     if (full != s->full_sync) {
@@ -166,6 +168,8 @@ int store_begin(struct store *s, bool full, struct error *err)
 
 int store_commit(struct store *s, struct error *err)
 {
+    if (s->grouped)
+        return STATUS_OK;
     sqlite3_stmt *commit = store_prepare(s, "COMMIT", err);
     int status = commit ? store_step(s, commit, "commit", err) : STATUS_FAILED;
     if (status)
@@ -178,10 +182,32 @@ int store_commit(struct store *s, struct error *err)
 
 void store_rollback(struct store *s)
 {
+    if (s->grouped) {
+        s->group_failed = true;
+        return;
+    }
     /* SQLite has already rolled back after some failures, a full disk among them. */
     if (!sqlite3_get_autocommit(s->db))
         sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
     s->in_transaction = false;
+}
+
+int store_group_begin(struct store *s, struct error *err)
+{
+    int status = store_begin(s, false, err);
+    s->grouped = !status;
+    s->group_failed = false;
+    return status;
+}
+
+int store_group_end(struct store *s, bool keep, struct error *err)
+{
+    bool failed = s->group_failed;
+    s->grouped = s->group_failed = false;
+    if (keep && !failed)
+        return store_commit(s, err);
+    store_rollback(s);
+    return failed ? STATUS_FAILED : STATUS_OK;
 }
 
 int store_add_event(struct store *s, const char *sweep, const char *run, int attempt, const char *kind,

@@ -53,6 +53,14 @@ enum store_trouble store_trouble(const struct store *s);
 /* How long a change waits for another process' write lock before it fails as STORE_BUSY; 250 ms at first. */
 void store_set_patience(struct store *s, int milliseconds);
 
+/* Make the changes from here to the end of the group in one transaction, which costs less than one each. When one of
+ * them fails none is made, and those after it fail too. No submit, cancel, retry or pause in it. */
+int store_group_begin(struct store *s, struct error *err);
+
+/* Commit, or with `keep` false undo. After a change that failed: undone, STATUS_FAILED with that change's trouble, and
+ * err as that change left it. */
+int store_group_end(struct store *s, bool keep, struct error *err);
+
 /* UTC, microseconds since 1970. */
 int64_t store_now(void);
 
@@ -72,6 +80,8 @@ struct store_run {
     int device;                 /* enum device_kind: which pool of slots it needs */
     int64_t priority, position; /* higher priority first, then lower position */
     int64_t slots, retries, timeout_us;
+    int64_t pack;               /* runs that may share a worker; 1: none with it */
+    char shape[CONFIG_ID];      /* of those; "" when pack is 1 */
     int attempts;                    /* made so far; the number of the last one */
     int failures;                    /* failed attempts that count against retries */
     int64_t created, started, ended; /* UTC us; 0: not yet */
@@ -91,6 +101,7 @@ struct store_attempt {
     char *handle;               /* what the executor needs to find it again; opaque here */
     int64_t pid, pid_started;   /* 0: none. pid_started: field 22 of /proc/PID/stat */
     char *boot_id;
+    int pack;                     /* runs its worker was given */
     char *outcome, *outcome_text; /* the journal's last word (done, failed, stopped); NULL: none */
     char *cause;                  /* how it ended; NULL: it has not */
 };
@@ -172,6 +183,7 @@ int store_retry(struct store *s, const char *sweep, const char *run, struct stor
 struct store_start {
     const char *executor, *host, *device, *slot;
     const char *libraries; /* JSON object: name -> version; NULL: unknown */
+    int pack;              /* runs its worker is given, this one counted; 0 is 1 */
 };
 
 /* queued -> starting. *attempt: its number, from 1. Call before the worker is started. */
@@ -190,6 +202,7 @@ struct store_exit {
     int64_t cpu_us, peak_bytes; /* -1: unknown */
     bool counts;                /* against the retries (a lost worker or a stop does not) */
     int64_t not_before;         /* next == RUN_QUEUED: when it may start again; 0: at once */
+    bool alone;                 /* from now on it shares no worker */
 };
 
 /* starting | running -> next: done, failed, cancelled or queued. Take in the journal first (harness/intake.h).

@@ -17,7 +17,8 @@ const char *run_state_name(enum run_state state)
     "r.id, r.sweep, r.variant, r.seed, r.state, r.wants, r.priority, r.position, r.slots, r.retries, r.timeout_us, "   \
     "r.attempts, r.failures, r.created, r.started, r.ended, r.not_before, r.cancel, r.steps, "                         \
     "coalesce((SELECT step FROM journal j WHERE j.run = r.id), 0), "                                                   \
-    "EXISTS (SELECT 1 FROM sweep_run m JOIN sweep s ON s.name = m.sweep WHERE m.run = r.id AND s.fail_fast) "
+    "EXISTS (SELECT 1 FROM sweep_run m JOIN sweep s ON s.name = m.sweep WHERE m.run = r.id AND s.fail_fast), "     \
+    "r.pack, r.shape "
 
 static void copy_text(char *to, size_t room, sqlite3_stmt *row, int column)
 {
@@ -54,6 +55,8 @@ static void read_run(sqlite3_stmt *row, struct store_run *run)
     run->steps = sqlite3_column_int64(row, 18);
     run->step = sqlite3_column_int64(row, 19);
     run->fail_fast = sqlite3_column_int(row, 20) != 0;
+    run->pack = sqlite3_column_int64(row, 21);
+    copy_text(run->shape, sizeof run->shape, row, 22);
 }
 
 int store_runs_each(struct store *s, const struct store_filter *filter, store_run_each *each, void *arg,
@@ -259,7 +262,7 @@ int store_attempt_get(struct store *s, const char *run, int attempt, struct stor
     sqlite3_stmt *row = store_prepare(
         s,
         "SELECT attempt, started, ended, executor, host, device, slot, handle, pid, pid_started, boot_id, outcome, "
-        "outcome_text, cause FROM attempt WHERE run = ?1 AND attempt = iif(?2 = 0, (SELECT max(attempt) FROM "
+        "outcome_text, cause, pack FROM attempt WHERE run = ?1 AND attempt = iif(?2 = 0, (SELECT max(attempt) FROM "
         "attempt WHERE run = ?1), ?2)",
         err);
     if (!row)
@@ -283,6 +286,7 @@ int store_attempt_get(struct store *s, const char *run, int attempt, struct stor
         out->outcome = owned_text(row, 11);
         out->outcome_text = owned_text(row, 12);
         out->cause = owned_text(row, 13);
+        out->pack = sqlite3_column_int(row, 14);
     } else if (code == SQLITE_DONE) {
         status = error_set(err, STATUS_BAD_INPUT, "run %s: no attempt %d", run, attempt);
     } else {

@@ -54,8 +54,8 @@ static int insert_attempt(struct store *s, const char *run, int attempt, int64_t
 {
     sqlite3_stmt *insert = store_prepare(
         s,
-        "INSERT INTO attempt (run, attempt, started, executor, host, device, slot, version, revision, libraries) "
-        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        "INSERT INTO attempt (run, attempt, started, executor, host, device, slot, version, revision, libraries, "
+        "pack) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         err);
     if (!insert)
         return STATUS_FAILED;
@@ -69,6 +69,7 @@ static int insert_attempt(struct store *s, const char *run, int attempt, int64_t
     store_bind_text(insert, 8, version_string());
     store_bind_text(insert, 9, version_revision());
     store_bind_text(insert, 10, start->libraries);
+    store_bind_int(insert, 11, start->pack > 1 ? start->pack : 1);
     return store_step(s, insert, "record an attempt", err);
 }
 
@@ -184,8 +185,8 @@ static int set_ended(struct store *s, const char *run, int64_t now, const struct
 {
     sqlite3_stmt *update =
         store_prepare(s,
-                      "UPDATE run SET state = ?2, ended = ?3, failures = failures + ?4, not_before = ?5, cancel = 0 "
-                      "WHERE id = ?1",
+                      "UPDATE run SET state = ?2, ended = ?3, failures = failures + ?4, not_before = ?5, cancel = 0, "
+                      "pack = iif(?6, 1, pack), shape = iif(?6, '', shape) WHERE id = ?1",
                       err);
     if (!update)
         return STATUS_FAILED;
@@ -194,6 +195,7 @@ static int set_ended(struct store *s, const char *run, int64_t now, const struct
     store_bind_int_or_null(update, 3, next == RUN_QUEUED ? 0 : now, 0);
     store_bind_int(update, 4, x->counts);
     store_bind_int(update, 5, next == RUN_QUEUED ? x->not_before : 0);
+    store_bind_int(update, 6, x->alone);
     return store_step(s, update, "end a run", err);
 }
 

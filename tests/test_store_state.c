@@ -31,7 +31,7 @@ static int teardown(void **state)
 static const char two_by_two[] = "sweep: s\nvariants: {base: {taper.sites: none}, all: {taper.sites: all}}\n"
                                  "grid: {seed: [0, 1]}\nrun: {retries: 1}\n";
 
-static const struct store_start start = {"local", "host", "cpu", "cpu:0", "{\"sqlite\":\"3\"}"};
+static const struct store_start start = {"local", "host", "cpu", "cpu:0", "{\"sqlite\":\"3\"}", 1};
 
 static struct store_run find(const char *id)
 {
@@ -70,7 +70,7 @@ static void life_of_a_run(void **state)
     assert_null(a.cause);
     store_attempt_fini(&a);
     /* It fails and comes back with a delay. */
-    struct store_exit failed = {"signal", "killed", -1, 9, 5000, 1 << 20, true, now + 60000000};
+    struct store_exit failed = {"signal", "killed", -1, 9, 5000, 1 << 20, true, now + 60000000, false};
     BAD(STATUS_FAILED, "cannot end as running", store_attempt_end(f.s, id, 1, &failed, RUN_RUNNING, err));
     GOOD(store_attempt_end(f.s, id, 1, &failed, RUN_QUEUED, err));
     BAD(STATUS_FAILED, "is not live", store_attempt_end(f.s, id, 1, &failed, RUN_FAILED, err));
