@@ -94,6 +94,15 @@ check 'they train again, three at a time' poll 60 training 3
 check 'the lost one among them' is 'lost,2' "SELECT a.cause, r.attempts FROM attempt a JOIN run r ON r.id = a.run AND a.attempt = 1 WHERE r.id = '$(run_of long 0)'"
 check 'in one process' [ "$(pids | wc -l)" = 1 ]
 
+# ---- one that does not stop (its process does nothing any more): the pack is ended for its sake, its mates go on elsewhere
+kill -STOP $(trainer "$(pids)")
+check 'one that cannot stop is cancelled all the same' "$TAPER" cancel --wait "$(run_of long 1)"
+check 'its mates were stopped, and blamed for nothing' poll 20 is 'stopped,0,3
+stopped,0,3' "SELECT a.cause, r.failures, r.pack FROM run r JOIN attempt a ON a.run = r.id AND a.attempt = r.attempts - (r.state = 'running')
+    WHERE r.sweep = 'long' AND r.seed IN (0, 2)"
+"$TAPER" retry long > "$T/log"
+check 'three train again' poll 60 training 3
+
 # ---- its training process dies: whose fault it was nobody knows, so each is tried by itself and none is blamed
 kill -KILL $(trainer "$(pids)")
 apart() { is "$1" "SELECT count(*) FROM attempt WHERE cause = 'signal' AND signal = 9 AND pack = 3"; }
