@@ -187,25 +187,7 @@ int requests_finished(struct store *store, const char *word, bool *finished, boo
         *all_done = run.state == RUN_DONE;
         return STATUS_OK;
     }
-    /* Runs that another sweep keeps alive after a cancel are not this one's concern. */
-    sqlite3_stmt *query = NULL;
-    sqlite3_prepare_v2(
-        store_connection(store),
-        "SELECT EXISTS (SELECT 1 FROM sweep_run m JOIN run r ON r.id = m.run WHERE m.sweep = ?1 AND m.wanted "
-        "AND r.state IN ('queued', 'starting', 'running')) OR EXISTS (SELECT 1 FROM run r JOIN sweep_run m "
-        "ON r.id = m.run WHERE r.state IN ('starting', 'running') AND r.cancel AND m.sweep = ?1), "
-        "NOT EXISTS (SELECT 1 FROM sweep_run m JOIN run r ON r.id = m.run WHERE m.sweep = ?1 "
-        "AND r.state <> 'done')",
-        -1, &query, NULL);
-    sqlite3_bind_text(query, 1, word, -1, SQLITE_STATIC);
-    int code = sqlite3_step(query);
-    if (code == SQLITE_ROW) {
-        *finished = !sqlite3_column_int(query, 0);
-        *all_done = sqlite3_column_int(query, 1);
-    }
-    sqlite3_finalize(query);
-    return code == SQLITE_ROW ? STATUS_OK
-                              : error_set(err, STATUS_FAILED, "the sweep cannot be read: %s", sqlite3_errstr(code));
+    return store_sweep_finished(store, word, finished, all_done, err);
 }
 
 int requests_handle(struct requests *r, const char *what, const json_t *request, json_t **body, struct error *err)

@@ -161,6 +161,10 @@ int store_submit(struct store *s, const struct spec *spec, store_digests *digest
 /* STATUS_BAD_INPUT, with the nearest name, when there is no such sweep. */
 int store_sweep_find(struct store *s, const char *name, struct error *err);
 
+/* *finished: none of its runs is queued or live on its behalf; only then *all_done means something. Asked after every end
+ * of a run, so what it costs must not grow with the runs that are over. */
+int store_sweep_finished(struct store *s, const char *name, bool *finished, bool *all_done, struct error *err);
+
 int store_sweep_pause(struct store *s, const char *name, bool paused, struct error *err);
 
 struct store_changed {

@@ -309,3 +309,40 @@ void store_attempt_fini(struct store_attempt *a)
     free(a->cause);
     *a = (struct store_attempt){0};
 }
+
+/* A statement whose one row is one truth; ?1 is a sweep. */
+static int ask_sweep(struct store *s, const char *sql, const char *name, bool *answer, struct error *err)
+{
+    sqlite3_stmt *row = store_prepare(s, sql, err);
+    if (!row)
+        return STATUS_FAILED;
+    store_bind_text(row, 1, name);
+    int status = STATUS_OK;
+    if (sqlite3_step(row) == SQLITE_ROW)
+        *answer = sqlite3_column_int(row, 0) != 0;
+    else
+        status = store_fail(s, err, "read a sweep");
+    sqlite3_reset(row);
+    return status;
+}
+
+int store_sweep_finished(struct store *s, const char *name, bool *finished, bool *all_done, struct error *err)
+{
+    /* By the index of states, which has few live runs, and the next of the queue first. Runs that another sweep keeps
+     * alive after a cancel are not this one's concern. */
+    static const char live[] =
+        "SELECT EXISTS (SELECT 1 FROM run r CROSS JOIN sweep_run m ON m.run = r.id AND m.sweep = ?1 "
+        "WHERE r.state IN ('starting', 'running') AND (m.wanted OR r.cancel))";
+    static const char queued[] =
+        "SELECT EXISTS (SELECT 1 FROM run r CROSS JOIN sweep_run m ON m.run = r.id AND m.sweep = ?1 "
+        "WHERE r.state = 'queued' AND m.wanted)";
+    static const char done[] = "SELECT NOT EXISTS (SELECT 1 FROM sweep_run m JOIN run r ON r.id = m.run "
+                               "WHERE m.sweep = ?1 AND r.state <> 'done')";
+    bool left = false;
+    int status = ask_sweep(s, live, name, &left, err);
+    if (!status && !left)
+        status = ask_sweep(s, queued, name, &left, err);
+    *finished = !status && !left;
+    *all_done = false;
+    return *finished ? ask_sweep(s, done, name, all_done, err) : status;
+}

@@ -27,20 +27,30 @@ static double seconds(struct timeval t)
 
 /* --------------------------------------------------------------------------------------------- opening */
 
+/* Where a worker has one run that is its working directory, which may be moved from here on. */
+static int enter(const struct supervisor *s, struct member *m, const struct supervisor_run *run)
+{
+    if (s->plan->count == 1)
+        m->dir = chdir(run->dir) == 0 ? memory_string(".") : NULL;
+    else
+        m->dir = realpath(run->dir, NULL);
+    return m->dir ? 0 : -1;
+}
+
 static int open_member(struct supervisor *s, struct member *m, const struct supervisor_run *run, struct error *err)
 {
     m->run = run;
     m->end.attempt = run->attempt;
     snprintf(m->end.token, sizeof m->end.token, "%s", s->plan->token ? s->plan->token : "");
-    int status = file_make_directories(run->dir, err);
-    if (!status && s->plan->count == 1) /* it may be moved from here on */
-        m->dir = chdir(run->dir) == 0 ? memory_string(".") : NULL;
-    else if (!status)
-        m->dir = realpath(run->dir, NULL);
-    if (!status && !m->dir)
-        status = error_errno(err, STATUS_FAILED, errno, "%s", run->dir);
+    int status = enter(s, m, run);
+    if (status && errno == ENOENT) {
+        status = file_make_directories(run->dir, err);
+        if (status)
+            return status;
+        status = enter(s, m, run);
+    }
     if (status)
-        return status;
+        return error_errno(err, STATUS_FAILED, errno, "%s", run->dir);
     char *path = file_join(m->dir, "lock");
     m->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (m->lock < 0)
