@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,11 +28,21 @@ static ssize_t read_small(const char *path, char *to, size_t room)
     return n;
 }
 
+static char this_boot[PROCESS_BOOT];
+
+static void read_boot(void)
+{
+    if (read_small("/proc/sys/kernel/random/boot_id", this_boot, sizeof this_boot) < 0)
+        this_boot[0] = '\0';
+    this_boot[strcspn(this_boot, "\n")] = '\0';
+}
+
+/* Read once: no process sees two. */
 void process_boot(char to[PROCESS_BOOT])
 {
-    if (read_small("/proc/sys/kernel/random/boot_id", to, PROCESS_BOOT) < 0)
-        to[0] = '\0';
-    to[strcspn(to, "\n")] = '\0';
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_boot);
+    memcpy(to, this_boot, PROCESS_BOOT);
 }
 
 int process_read(pid_t pid, struct process_row *row)

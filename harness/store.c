@@ -85,14 +85,22 @@ enum store_trouble store_trouble(const struct store *s)
 
 /* --------------------------------------------------------------------------------------------- statements */
 
-sqlite3_stmt *store_prepare(struct store *s, const char *sql, struct error *err)
+sqlite3_stmt *store_prepared(const struct store *s, const char *sql)
 {
     for (int i = 0; i < s->cached; i++)
-        if (s->cache[i].sql == sql) {
-            sqlite3_reset(s->cache[i].statement);
-            sqlite3_clear_bindings(s->cache[i].statement);
+        if (s->cache[i].sql == sql)
             return s->cache[i].statement;
-        }
+    return NULL;
+}
+
+sqlite3_stmt *store_prepare(struct store *s, const char *sql, struct error *err)
+{
+    sqlite3_stmt *known = store_prepared(s, sql);
+    if (known) {
+        sqlite3_reset(known);
+        sqlite3_clear_bindings(known);
+        return known;
+    }
     if (s->cached == STORE_STATEMENTS) {
         store_refuse(s, err, "%s: too many prepared statements; raise STORE_STATEMENTS", s->path);
         return NULL;
