@@ -145,20 +145,18 @@ static int do_retry(struct requests *r, const json_t *request, json_t **body, st
     return on_target(r, request, apply_retry, body, err);
 }
 
-/* One sweep, or without a name all there are. */
+/* One sweep, or without a name the queue; `all` resumes every sweep too. */
 static int set_paused(struct requests *r, const json_t *request, bool paused, json_t **body, struct error *err)
 {
     const char *sweep = json_string_value(json_object_get(request, "sweep"));
     struct store_queue_sweeps all = {0};
-    int status = STATUS_OK;
-    if (sweep)
-        status = store_sweep_pause(r->store, sweep, paused, err);
-    else
+    int status = sweep ? store_sweep_pause(r->store, sweep, paused, err) : store_queue_pause(r->store, paused, err);
+    if (!status && !sweep && !paused && json_is_true(json_object_get(request, "all")))
         store_queue_sweeps(r->store, &all);
     for (size_t i = 0; i < all.count && !status; i++)
         status = store_sweep_pause(r->store, all.names[i], paused, err);
     if (!status)
-        *body = json_pack("{s:I}", "sweeps", (json_int_t)(sweep ? 1 : all.count));
+        *body = json_pack("{s:b, s:I}", "queue", !sweep, "sweeps", (json_int_t)(sweep ? 1 : all.count));
     free(all.names);
     if (!status && !paused && r->scheduler)
         scheduler_kick(r->scheduler);

@@ -104,10 +104,12 @@ int status_collect(struct store *store, const char *sweep, json_t **out, struct 
     }
     size_t i;
     json_t *row;
+    bool paused = false;
+    store_queue_paused(store, &paused, NULL);
     for (i = 0; (row = json_array_get(sweeps, i)); i++)
         json_object_set_new(row, "paused", json_boolean(json_integer_value(json_object_get(row, "paused"))));
     add_time_left(live);
-    *out = json_pack("{s:o, s:o, s:o}", "sweeps", sweeps, "live", live, "failures", failures);
+    *out = json_pack("{s:b, s:o, s:o, s:o}", "paused", (int)paused, "sweeps", sweeps, "live", live, "failures", failures);
     return STATUS_OK;
 }
 

@@ -180,6 +180,7 @@ int store_next_queued(struct store *s, int device, int64_t slots, int64_t now, s
     sqlite3_stmt *row =
         store_prepare(s,
                       "SELECT " RUN_COLUMNS "FROM run r WHERE r.state = 'queued' AND r.wants = ?1 AND r.slots <= ?2 "
+                      "AND NOT EXISTS (SELECT 1 FROM meta WHERE key = 'paused') "
                       "AND (r.not_before <= ?3 OR r.not_before > ?3 + " DELAY_MOST_US ") "
                       "AND EXISTS (SELECT 1 FROM sweep_run m JOIN sweep s ON s.name = m.sweep "
                       "WHERE m.run = r.id AND m.wanted AND NOT s.paused) "

@@ -260,6 +260,34 @@ int store_sweep_pause(struct store *s, const char *name, bool paused, struct err
     return finish(s, status, err);
 }
 
+int store_queue_paused(struct store *s, bool *paused, struct error *err)
+{
+    sqlite3_stmt *row = store_prepare(s, "SELECT EXISTS (SELECT 1 FROM meta WHERE key = 'paused')", err);
+    if (!row)
+        return STATUS_FAILED;
+    int status = sqlite3_step(row) == SQLITE_ROW ? STATUS_OK : store_fail(s, err, "read the queue");
+    *paused = !status && sqlite3_column_int(row, 0);
+    sqlite3_reset(row);
+    return status;
+}
+
+int store_queue_pause(struct store *s, bool paused, struct error *err)
+{
+    int status = store_begin(s, true, err);
+    if (status)
+        return status;
+    sqlite3_stmt *change = store_prepare(s,
+                                         paused ? "INSERT OR IGNORE INTO meta VALUES ('paused', 1)"
+                                                : "DELETE FROM meta WHERE key = 'paused'",
+                                         err);
+    if (!change)
+        return finish(s, STATUS_FAILED, err);
+    status = store_step(s, change, "pause the queue", err);
+    if (!status && sqlite3_changes(s->db) > 0)
+        status = store_add_event(s, NULL, NULL, 0, paused ? "paused" : "resumed", "the queue", err);
+    return finish(s, status, err);
+}
+
 /* The runs a request is about, in a temporary table: those of a sweep, or one. */
 static int choose_runs(struct store *s, const char *sweep, const char *run, struct error *err)
 {
