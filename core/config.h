@@ -140,8 +140,9 @@ enum { CONFIG_ID = 13 };
 void config_identity(const struct config *cfg, const char *corpus_digest, const char *tokenizer_digest,
                      char id[CONFIG_ID]);
 
-/* The shape: the same digits of the keys that are CONFIG_SHAPE. Runs of equal shape take as much memory, and as long for
- * a step, as one another, but for what is done element by element at the tapered sites and for the auxiliary loss. */
+/* The shape: the same digits of the keys that are CONFIG_SHAPE. Runs of equal shape take as much memory, and as long
+ * for a step, as one another, but for what is done element by element at the tapered sites and for the auxiliary loss.
+ */
 void config_shape(const struct config *cfg, char shape[CONFIG_ID]);
 
 /* `taper help config`: every key with type, default, bounds and help. */

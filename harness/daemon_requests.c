@@ -67,10 +67,9 @@ static json_t *submitted_to_json(const struct spec *spec, const struct store_sub
     for (int i = 0; i < RUN_STATES; i++)
         json_object_set_new(known, run_state_name(i), json_integer(done->known[i]));
     return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "sweep", spec->name, "pack",
-                     (json_int_t)spec->limits.pack, "runs", (json_int_t)done->runs,
-                     "fresh", (json_int_t)done->fresh, "requeued", (json_int_t)done->requeued, "doubles",
-                     (json_int_t)done->doubles, "dropped", (json_int_t)done->dropped, "dropped_queued",
-                     (json_int_t)done->dropped_queued, "known", known);
+                     (json_int_t)spec->limits.pack, "runs", (json_int_t)done->runs, "fresh", (json_int_t)done->fresh,
+                     "requeued", (json_int_t)done->requeued, "doubles", (json_int_t)done->doubles, "dropped",
+                     (json_int_t)done->dropped, "dropped_queued", (json_int_t)done->dropped_queued, "known", known);
 }
 
 static int do_submit(struct requests *r, const json_t *request, json_t **body, struct error *err)

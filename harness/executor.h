@@ -2,10 +2,10 @@
  *
  * A job is one worker with the attempts of one run, or of the runs of a pack. It is started held, each of its attempts
  * named by a handle (text that means something to its executor alone), and let go once the handles are in the database.
- * So whatever is killed when, no attempt runs that nobody knows of. After a restart the handles are adopted, one by one.
- * Each attempt started or adopted ends in exactly one call of on_end, made from the loop; the job's last only when every
- * process of it is gone, the others when nothing writes in their directories any more. Everything happens on the loop's
- * thread. */
+ * So whatever is killed when, no attempt runs that nobody knows of. After a restart the handles are adopted, one by
+ * one. Each attempt started or adopted ends in exactly one call of on_end, made from the loop; the job's last only when
+ * every process of it is gone, the others when nothing writes in their directories any more. Everything happens on the
+ * loop's thread. */
 #ifndef TAPER_HARNESS_EXECUTOR_H
 #define TAPER_HARNESS_EXECUTOR_H
 
@@ -83,8 +83,8 @@ struct executor {
      * (STATUS_BAD_INPUT) only on a handle that is not this executor's. */
     int (*adopt)(struct executor *ex, const char *handle, const char *dir, int attempt, struct executor_job **job,
                  int *place, struct error *err);
-    /* Ask a run, or EXECUTOR_ALL, to end; on_end follows. May be asked again. A held job is dropped, whole. EXECUTOR_KILL
-     * is for all: what shares a process cannot be killed in part. */
+    /* Ask a run, or EXECUTOR_ALL, to end; on_end follows. May be asked again. A held job is dropped, whole.
+     * EXECUTOR_KILL is for all: what shares a process cannot be killed in part. */
     void (*stop)(struct executor *ex, struct executor_job *job, int place, enum executor_stop how);
     /* Whether a process of this machine belongs to one of the jobs. */
     bool (*owns)(struct executor *ex, pid_t pid);

@@ -443,8 +443,8 @@ static int local_adopt(struct executor *base, const char *handle, const char *di
     double grace;
     int pid;
     *place = 0;
-    int fields = sscanf(handle, "%d:%" SCNu64 ":%39[^:]:%lf:%127[0-9a-f-]:%d", &pid, &id.start, id.boot, &grace, token,
-                        place);
+    int fields =
+        sscanf(handle, "%d:%" SCNu64 ":%39[^:]:%lf:%127[0-9a-f-]:%d", &pid, &id.start, id.boot, &grace, token, place);
     if (fields < 5)
         return error_set(err, STATUS_BAD_INPUT, "'%s' names no local process", handle);
     id.pid = pid;

@@ -59,7 +59,8 @@ void spec_read_run(struct spec_parse *p, const yaml_node_t *node)
     static const char *const words[] = {"slots", "pack", "retries", "timeout", "priority", "fail_fast", NULL};
     struct spec_limits *limits = &p->spec->limits;
     struct yaml_map map;
-    yaml_flatten(&p->reader, node, "run: want a mapping of slots, pack, retries, timeout, priority, fail_fast", 2, &map);
+    yaml_flatten(&p->reader, node, "run: want a mapping of slots, pack, retries, timeout, priority, fail_fast", 2,
+                 &map);
     for (int i = 0; i < map.count; i++) {
         const struct yaml_entry *e = &map.entries[i];
         if (strcmp(e->key, "slots") == 0) {

@@ -80,8 +80,8 @@ struct store_run {
     int device;                 /* enum device_kind: which pool of slots it needs */
     int64_t priority, position; /* higher priority first, then lower position */
     int64_t slots, retries, timeout_us;
-    int64_t pack;               /* runs that may share a worker; 1: none with it */
-    char shape[CONFIG_ID];      /* of those; "" when pack is 1 */
+    int64_t pack;                    /* runs that may share a worker; 1: none with it */
+    char shape[CONFIG_ID];           /* of those; "" when pack is 1 */
     int attempts;                    /* made so far; the number of the last one */
     int failures;                    /* failed attempts that count against retries */
     int64_t created, started, ended; /* UTC us; 0: not yet */
@@ -128,8 +128,8 @@ int store_run_find(struct store *s, const char *id, struct store_run *run, struc
 int store_run_config(struct store *s, const char *id, struct config *cfg, struct error *err);
 int store_run_after(struct store *s, const char *id, struct spec_after *after, struct error *err);
 
-/* The next run to start: queued, its delay over, the queue not paused, wanted by a sweep that is not paused, needing `device` and at most
- * `slots` slots. *found tells whether there is one. Does not change anything. */
+/* The next run to start: queued, its delay over, the queue not paused, wanted by a sweep that is not paused, needing
+ * `device` and at most `slots` slots. *found tells whether there is one. Does not change anything. */
 int store_next_queued(struct store *s, int device, int64_t slots, int64_t now, struct store_run *run, bool *found,
                       struct error *err);
 
@@ -161,8 +161,8 @@ int store_submit(struct store *s, const struct spec *spec, store_digests *digest
 /* STATUS_BAD_INPUT, with the nearest name, when there is no such sweep. */
 int store_sweep_find(struct store *s, const char *name, struct error *err);
 
-/* *finished: none of its runs is queued or live on its behalf; only then *all_done means something. Asked after every end
- * of a run, so what it costs must not grow with the runs that are over. */
+/* *finished: none of its runs is queued or live on its behalf; only then *all_done means something. Asked after every
+ * end of a run, so what it costs must not grow with the runs that are over. */
 int store_sweep_finished(struct store *s, const char *name, bool *finished, bool *all_done, struct error *err);
 
 int store_sweep_pause(struct store *s, const char *name, bool paused, struct error *err);

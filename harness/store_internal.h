@@ -33,8 +33,8 @@ int store_refuse(struct store *s, struct error *err, const char *format, ...) __
 /* A prepared statement for a string literal, reset and unbound; kept until the store closes. NULL on failure. */
 sqlite3_stmt *store_prepare(struct store *s, const char *sql, struct error *err);
 
-/* The same as it was left: NULL when it was not prepared before. For a statement whose every parameter is bound again and
- * whose every use ended in store_step. */
+/* The same as it was left: NULL when it was not prepared before. For a statement whose every parameter is bound again
+ * and whose every use ended in store_step. */
 sqlite3_stmt *store_prepared(const struct store *s, const char *sql);
 
 /* BEGIN IMMEDIATE, waiting as long as the patience; a full one is synced to the disk at its commit. */

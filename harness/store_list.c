@@ -17,7 +17,7 @@ const char *run_state_name(enum run_state state)
     "r.id, r.sweep, r.variant, r.seed, r.state, r.wants, r.priority, r.position, r.slots, r.retries, r.timeout_us, "   \
     "r.attempts, r.failures, r.created, r.started, r.ended, r.not_before, r.cancel, r.steps, "                         \
     "coalesce((SELECT step FROM journal j WHERE j.run = r.id), 0), "                                                   \
-    "EXISTS (SELECT 1 FROM sweep_run m JOIN sweep s ON s.name = m.sweep WHERE m.run = r.id AND s.fail_fast), "     \
+    "EXISTS (SELECT 1 FROM sweep_run m JOIN sweep s ON s.name = m.sweep WHERE m.run = r.id AND s.fail_fast), "         \
     "r.pack, r.shape "
 
 static void copy_text(char *to, size_t room, sqlite3_stmt *row, int column)

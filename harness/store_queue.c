@@ -54,7 +54,8 @@ int store_queue_mates(struct store_queue *q, struct store *s, const char *sweep,
                       int64_t now, int most, struct store_run *mates, int *count, struct error *err)
 {
     *count = 0;
-    int code = SQLITE_DONE, status = prepare(s, &q->mates,
+    int code = SQLITE_DONE,
+        status = prepare(s, &q->mates,
                          "SELECT id FROM run r WHERE shape = ?1 AND priority = ?2 AND state = 'queued' AND pack > 1 "
                          "AND pack = ?3 AND slots = ?4 AND not_before <= ?5 AND id <> ?6 "
                          "AND EXISTS (SELECT 1 FROM sweep_run m JOIN sweep w ON w.name = m.sweep WHERE m.run = r.id "

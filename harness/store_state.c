@@ -276,10 +276,8 @@ int store_queue_pause(struct store *s, bool paused, struct error *err)
     int status = store_begin(s, true, err);
     if (status)
         return status;
-    sqlite3_stmt *change = store_prepare(s,
-                                         paused ? "INSERT OR IGNORE INTO meta VALUES ('paused', 1)"
-                                                : "DELETE FROM meta WHERE key = 'paused'",
-                                         err);
+    sqlite3_stmt *change = store_prepare(
+        s, paused ? "INSERT OR IGNORE INTO meta VALUES ('paused', 1)" : "DELETE FROM meta WHERE key = 'paused'", err);
     if (!change)
         return finish(s, STATUS_FAILED, err);
     status = store_step(s, change, "pause the queue", err);

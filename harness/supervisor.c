@@ -1,4 +1,5 @@
-/* The process around a worker: its steps, one after the other, and what may end them early. supervisor_runs.c: the runs. */
+/* The process around a worker: its steps, one after the other, and what may end them early. supervisor_runs.c: the
+ * runs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

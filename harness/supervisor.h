@@ -1,16 +1,17 @@
-/* The process around a worker: it outlives the daemon, owns the logs, enforces the time limits, and ends only when every
- * process that the worker started is gone.
+/* The process around a worker: it outlives the daemon, owns the logs, enforces the time limits, and ends only when
+ * every process that the worker started is gone.
  *
- * `taper worker` becomes the supervisor, leader of its own session, and forks one child after the other: the training of
- * its run, or of all runs of a pack at once, then for one run after the other each step after it. It is the reaper of its
- * whole tree (PR_SET_CHILD_SUBREAPER): a process that loses its parent becomes its child, so that "no child left" means
- * that nothing is left, sessions of their own included. Killing it kills the child in charge (PR_SET_PDEATHSIG).
+ * `taper worker` becomes the supervisor, leader of its own session, and forks one child after the other: the training
+ * of its run, or of all runs of a pack at once, then for one run after the other each step after it. It is the reaper
+ * of its whole tree (PR_SET_CHILD_SUBREAPER): a process that loses its parent becomes its child, so that "no child
+ * left" means that nothing is left, sessions of their own included. Killing it kills the child in charge
+ * (PR_SET_PDEATHSIG).
  *
  * Signals: TERM, INT: stop, that is TERM to all, and KILL to all once the grace is over. USR1: KILL to all at once.
- * SUPERVISOR_STOP_ONE with a value (sigqueue, pidfd_send_signal): stop the run of that place alone. The training gets the
- * same signal with the same value; when the run has not ended by the end of the grace, all of the pack is stopped for its
- * sake. A signal and not a file: it leaves nothing behind that a later attempt could trip over, needs no polling, and
- * reaches exactly the process it is meant for, from a daemon that adopted it too.
+ * SUPERVISOR_STOP_ONE with a value (sigqueue, pidfd_send_signal): stop the run of that place alone. The training gets
+ * the same signal with the same value; when the run has not ended by the end of the grace, all of the pack is stopped
+ * for its sake. A signal and not a file: it leaves nothing behind that a later attempt could trip over, needs no
+ * polling, and reaches exactly the process it is meant for, from a daemon that adopted it too.
  *
  * Before it does anything it waits for one byte on the go descriptor; when that closes first it ends without a trace.
  * It holds a lock on DIR/lock of every run that has not ended, so that no run directory has two writers.

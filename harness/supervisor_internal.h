@@ -12,10 +12,10 @@ struct member {
     const struct supervisor_run *run;
     struct supervisor_end end;
     struct log_writer log;
-    char *dir;  /* absolute; "." where there is one run */
-    int lock;   /* DIR/lock */
-    bool told;  /* its part of the first step is over; end says how */
-    bool over;  /* exit.json is written */
+    char *dir; /* absolute; "." where there is one run */
+    int lock;  /* DIR/lock */
+    bool told; /* its part of the first step is over; end says how */
+    bool over; /* exit.json is written */
     bool timed_out;
     double kill_at, timeout_at; /* 0: not due */
 };

@@ -105,8 +105,8 @@ int worker_plan_init(struct worker_plan *plan, const struct worker_job *job, str
     for (int i = 0; i < job->count && !status; i++) {
         const struct worker_run *run = &job->runs[i];
         status = plan_after(&plan->after[i], run->after, err);
-        plan->runs[i] = (struct supervisor_run){run->dir, run->attempt, run->timeout, plan->after[i].steps,
-                                                plan->after[i].count};
+        plan->runs[i] =
+            (struct supervisor_run){run->dir, run->attempt, run->timeout, plan->after[i].steps, plan->after[i].count};
     }
     if (status)
         worker_plan_fini(plan);

@@ -101,7 +101,7 @@ struct pack {
         pthread_t thread;
         bool over;
         double user, system; /* its share of that: equal parts among those that ran */
-    } *runs;
+    } * runs;
 };
 
 static double seconds(struct timeval t)

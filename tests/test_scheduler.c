@@ -501,9 +501,9 @@ static void packs_are_of_equal_shape(void **state)
     (void)state;
     open_scheduler(2, 5);
     submit("a", 0, 0, "variants: {wide: {model.d_model: 64}, broad: {model.d_model: 128}}\nrun: {pack: 3}");
-    submit("b", 1, 4, "run: {pack: 3}");                /* the default shape: wide's */
-    submit("alone", 5, 5, "");                          /* wants nobody with it */
-    submit("other", 6, 6, "run: {pack: 2}");            /* another number */
+    submit("b", 1, 4, "run: {pack: 3}");                  /* the default shape: wide's */
+    submit("alone", 5, 5, "");                            /* wants nobody with it */
+    submit("other", 6, 6, "run: {pack: 2}");              /* another number */
     submit("first", 7, 7, "run: {pack: 3, priority: 1}"); /* another priority */
     turn();
     assert_int_equal(b.executor.count, 1 + 3);
@@ -541,7 +541,7 @@ static void each_of_a_pack_has_its_end(void **state)
     ends(2, EXECUTOR_EXITED, 1);
     state_is(2, RUN_QUEUED);
     assert_int_equal(run_of(2).failures, 1);
-    assert_int_equal(run_of(2).pack, 1); /* tried again by itself */
+    assert_int_equal(run_of(2).pack, 1);   /* tried again by itself */
     assert_int_equal(b.executor.count, 4); /* the slot is the pack's yet */
     assert_int_equal(slots_free(b.slots, DEVICE_CPU), 0);
     assert_int_equal(store_cancel(b.store, NULL, run_of(3).id, "test", &changed, NULL), STATUS_OK);
