@@ -77,6 +77,13 @@ static int save_tokenizer(struct run *r, struct error *err)
     return status;
 }
 
+/* The runs of a process open their models one at a time: so each one's check of a GPU's memory sees what those before it
+ * have taken, and the environment, which the CPU backend sets while it chooses its kernels, is not read meanwhile. */
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+
+/* Bytes that the open runs have not taken yet, but will at their first evaluation. */
+static size_t promised;
+
 static int open_gpu(struct run *r, struct error *err)
 {
     const struct gpu_library *library;
@@ -91,8 +98,11 @@ static int open_gpu(struct run *r, struct error *err)
     status = r->ops->create(&r->be, &options, err);
     if (!status) {
         library->memory(r->be, &free_bytes, &total_bytes);
+        free_bytes -= promised < free_bytes ? promised : free_bytes;
         status = gpu_memory_check(r->cfg, half, free_bytes, total_bytes, err);
     }
+    if (!status)
+        promised += r->promised = gpu_memory_need(r->cfg, half).evaluation;
     return status ? error_wrap(err, "device: cuda") : STATUS_OK;
 }
 
@@ -105,11 +115,8 @@ static int open_backend(struct run *r, int threads, struct error *err)
     return r->ops->create(&r->be, &options, err);
 }
 
-/* One run of the process at a time: so each one's check of a GPU's memory sees what those before it have taken, and the
- * environment, which the CPU backend sets while it chooses its kernels, is not read meanwhile. */
 static int open_model(struct run *r, int threads, struct error *err)
 {
-    static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
     const struct config *cfg = r->cfg;
     pthread_mutex_lock(&turn);
     int status = open_backend(r, threads, err);
@@ -197,6 +204,9 @@ static int run_close(struct run *r, int status, struct error *err)
     model_destroy(&r->model);
     if (r->ops)
         r->ops->destroy(r->be);
+    pthread_mutex_lock(&turn);
+    promised -= r->promised;
+    pthread_mutex_unlock(&turn);
     dataset_close(&r->data);
     free(r->checkpoint_path);
     free(r->windows);

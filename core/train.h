@@ -32,7 +32,7 @@ struct train_options {
     bool fresh;              /* refuse a directory that already holds a run */
     bool profile;            /* print the time of each part of the step to stderr at the end */
     const atomic_int *stop;  /* non-zero: checkpoint at the next step's end and return STATUS_STOPPED; a signal handler
-                                or  another thread may set it. NULL: never */
+                                or another thread may set it. NULL: never */
     void (*progress)(void *arg, const struct train_progress *p); /* NULL for none */
     void *progress_arg;
 };

@@ -53,12 +53,14 @@ int process_read(pid_t pid, struct process_row *row)
         return -1;
     /* The name may hold spaces and parentheses: the fields begin after the last ')'. */
     const char *at = strrchr(text, ')');
-    int parent, group, session;
+    int parent, group, session, threads;
     char state;
     uint64_t start;
-    if (!at || sscanf(at + 1, " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64,
-                      &state, &parent, &group, &session, &start) != 5)
+    if (!at || sscanf(at + 1, " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d %" SCNu64,
+                      &state, &parent, &group, &session, &threads, &start) != 6)
         return -1;
+    if (state == 'Z' && threads > 1) /* its first thread's: others are still there, and so are its files and locks */
+        state = 'D';
     *row = (struct process_row){pid, parent, group, session, start, state};
     return 0;
 }

@@ -25,7 +25,7 @@ struct process_id {
 struct process_row {
     pid_t pid, parent, group, session;
     uint64_t start;
-    char state; /* R, S, D, T, Z, ... */
+    char state; /* R, S, D, T, Z, ...; Z only when all of its threads are gone */
 };
 
 /* The boot's id into to; "" when there is none to read. */
