@@ -384,11 +384,12 @@ void config_print_help(FILE *out)
     fprintf(out, "Keys of a run's configuration, in YAML as 'key: value', on the command line as --set key=value.\n"
                  "A * marks the keys that are not in a run's name: they do not change its result, or (model.size and\n"
                  "model.head_dim) only by the keys that they set.\n"
+                 "A # marks those that make its shape: runs of equal shape may share a worker (run: {pack: N} of a spec).\n"
                  "Lengths are steps (500) or a part of the run (5%%).\n\n");
     for (int i = 0; i < count; i++) {
         const struct config_key *key = &keys[i];
-        fprintf(out, "%-20s%c %-14s default %s", key->name, key->identity ? ' ' : '*', type_text(key),
-                key->fallback[0] ? key->fallback : "(empty)");
+        fprintf(out, "%-20s%c%c %-14s default %s", key->name, key->effect & CONFIG_RESULT ? ' ' : '*',
+                key->effect & CONFIG_SHAPE ? '#' : ' ', type_text(key), key->fallback[0] ? key->fallback : "(empty)");
         if (key->type == CONFIG_INT || key->type == CONFIG_REAL || key->type == CONFIG_TARGET)
             fprintf(out, ", " BOUNDS, BOUNDS_OF(key));
         if (key->type == CONFIG_WORD)

@@ -75,6 +75,11 @@ struct config {
 
 enum config_type { CONFIG_INT, CONFIG_REAL, CONFIG_BOOL, CONFIG_WORD, CONFIG_STRING, CONFIG_LENGTH, CONFIG_TARGET };
 
+enum {
+    CONFIG_RESULT = 1, /* the key changes the result, and so the run's name */
+    CONFIG_SHAPE = 2,  /* it changes the sizes of what is in memory, or of a step's matrix work */
+};
+
 /* One row of the table. */
 struct config_key {
     const char *name;          /* "model.d_model" */
@@ -84,7 +89,7 @@ struct config_key {
     double low, high;          /* inclusive bounds (INT, REAL, TARGET, LENGTH in steps) */
     const char *const *words;  /* CONFIG_WORD: the spellings, in the order of the enum, NULL-terminated;
                                   CONFIG_TARGET: words[0] is the word */
-    bool identity;             /* does it change the result? */
+    unsigned effect;           /* CONFIG_RESULT, CONFIG_SHAPE */
     const char *help;
 };
 
@@ -134,6 +139,11 @@ enum { CONFIG_ID = 13 };
 /* The run's name: the first 12 hex digits of the BLAKE2b-256 of config_canonical. */
 void config_identity(const struct config *cfg, const char *corpus_digest, const char *tokenizer_digest,
                      char id[CONFIG_ID]);
+
+/* The shape: the same digits of the keys that are CONFIG_SHAPE. Runs of equal shape take as much memory, and as long
+ * for a step, as one another, but for what is done element by element at the tapered sites and for the auxiliary loss.
+ */
+void config_shape(const struct config *cfg, char shape[CONFIG_ID]);
 
 /* `taper help config`: every key with type, default, bounds and help. */
 void config_print_help(FILE *out);

@@ -95,7 +95,7 @@ char *config_canonical(const struct config *cfg, const char *corpus_digest, cons
     for (int i = 0; i < count; i++) {
         const struct config_key *key = &keys[i];
         const void *from = (const char *)cfg + key->offset;
-        if (!key->identity)
+        if (!(key->effect & CONFIG_RESULT))
             continue;
         if (key->type == CONFIG_LENGTH) /* 5% of 1000 steps and 50 steps are the same run */
             json_object_set_new(object, key->name, json_integer(config_steps(*(const struct config_length *)from, cfg->steps)));
@@ -113,15 +113,33 @@ char *config_canonical(const struct config *cfg, const char *corpus_digest, cons
     return text;
 }
 
-void config_identity(const struct config *cfg, const char *corpus_digest, const char *tokenizer_digest,
-                     char id[CONFIG_ID])
+/* The first digits of the BLAKE2b of a text on the heap, which is freed. */
+static void name_text(char *text, char name[CONFIG_ID])
 {
     unsigned char digest[crypto_generichash_BYTES];
     char hex[2 * sizeof digest + 1];
-    char *text = config_canonical(cfg, corpus_digest, tokenizer_digest);
     crypto_generichash(digest, sizeof digest, (const unsigned char *)text, strlen(text), NULL, 0);
     free(text);
     sodium_bin2hex(hex, sizeof hex, digest, sizeof digest);
-    memcpy(id, hex, CONFIG_ID - 1);
-    id[CONFIG_ID - 1] = '\0';
+    memcpy(name, hex, CONFIG_ID - 1);
+    name[CONFIG_ID - 1] = '\0';
+}
+
+void config_identity(const struct config *cfg, const char *corpus_digest, const char *tokenizer_digest,
+                     char id[CONFIG_ID])
+{
+    name_text(config_canonical(cfg, corpus_digest, tokenizer_digest), id);
+}
+
+void config_shape(const struct config *cfg, char shape[CONFIG_ID])
+{
+    int count;
+    const struct config_key *keys = config_keys(&count);
+    json_t *object = json_object();
+    for (int i = 0; i < count; i++)
+        if (keys[i].effect & CONFIG_SHAPE)
+            json_object_set_new(object, keys[i].name, value_to_json(cfg, &keys[i]));
+    char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
+    json_decref(object);
+    name_text(text ? text : memory_string(""), shape);
 }

@@ -19,7 +19,7 @@ static void fill(const struct tokens *tokens, const struct activations *a, int64
 }
 
 int evaluate(struct model *m, const struct tokens *tokens, double gate, int batch, int64_t most,
-             const volatile sig_atomic_t *stop, struct evaluation *out, struct error *err)
+             const atomic_int *stop, struct evaluation *out, struct error *err)
 {
     struct activations a;
     int64_t end = (int64_t)tokens->count - 1;
@@ -34,7 +34,7 @@ int evaluate(struct model *m, const struct tokens *tokens, double gate, int batc
     float *ce = memory_alloc((size_t)a.N, sizeof *ce);
     double sum = 0;
     model_set_scalars(m, &scalars);
-    for (int64_t first = 0; first < end && !(stop && *stop); first += a.N) {
+    for (int64_t first = 0; first < end && !(stop && atomic_load(stop)); first += a.N) {
         fill(tokens, &a, first, end, inputs, targets);
         m->ops->upload(m->be, a.tokens, inputs, (size_t)a.N * sizeof *inputs);
         m->ops->upload(m->be, a.targets, targets, (size_t)a.N * sizeof *targets);
@@ -44,7 +44,7 @@ int evaluate(struct model *m, const struct tokens *tokens, double gate, int batc
             sum += (double)ce[i];
     }
     status = m->ops->sync(m->be, err);
-    if (!status && stop && *stop)
+    if (!status && stop && atomic_load(stop))
         status = error_set(err, STATUS_STOPPED, "stopped while evaluating");
     *out = (struct evaluation){.loss = sum / (double)end, .tokens = end};
     free(inputs);

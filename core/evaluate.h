@@ -2,7 +2,7 @@
 #ifndef TAPER_CORE_EVALUATE_H
 #define TAPER_CORE_EVALUATE_H
 
-#include <signal.h>
+#include <stdatomic.h>
 
 #include "core/data/tokens.h"
 #include "core/model.h"
@@ -16,6 +16,6 @@ struct evaluation {
  * window is padded, and its padding not counted. The aux loss is never included. tokens->count must be above 1.
  * STATUS_STOPPED, without a loss, once *stop is not zero (looked at between batches; NULL: never). */
 int evaluate(struct model *m, const struct tokens *tokens, double gate, int batch, int64_t most,
-             const volatile sig_atomic_t *stop, struct evaluation *out, struct error *err);
+             const atomic_int *stop, struct evaluation *out, struct error *err);
 
 #endif

@@ -10,16 +10,35 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <sodium.h>
+
 #include "core/memory.h"
 
-/* Between a path and the six letters of the file beside it that is to replace it. */
+/* Between a path and the six digits of the file beside it that is to replace it. */
 #define WRITING ".writing-"
+
+enum { NAMES_TRIED = 1000 };
 
 static void release(struct file_writer *w)
 {
     free(w->path);
     free(w->temporary);
     *w = (struct file_writer){0};
+}
+
+/* A new file beside the path. Not by mkostemp, whose files are 0600: the umask, which says what they should be, can
+ * only be read by setting it, and that is every thread's. */
+static int create_beside(struct file_writer *w)
+{
+    int fd = -1;
+    for (int i = 0; fd < 0 && i < NAMES_TRIED; i++) {
+        free(w->temporary);
+        w->temporary = memory_format("%s" WRITING "%06x", w->path, randombytes_random() & 0xffffff);
+        fd = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd < 0 && errno != EEXIST)
+            break;
+    }
+    return fd;
 }
 
 /* What is there and is no file (a terminal, /dev/null, a pipe) is written to: a rename would put a file in its place. */
@@ -30,13 +49,7 @@ static int open_output(struct file_writer *w)
         errno = EISDIR;
         return S_ISDIR(st.st_mode) ? -1 : open(w->path, O_WRONLY | O_CLOEXEC);
     }
-    w->temporary = memory_format("%s" WRITING "XXXXXX", w->path);
-    int fd = mkostemp(w->temporary, O_CLOEXEC);
-    mode_t mask = umask(0);
-    umask(mask);
-    if (fd >= 0)
-        fchmod(fd, 0666 & ~mask); /* mkostemp makes it 0600 */
-    return fd;
+    return create_beside(w);
 }
 
 int file_create(struct file_writer *w, const char *path, struct error *err)

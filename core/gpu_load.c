@@ -1,6 +1,7 @@
 #include "core/gpu_load.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -58,8 +59,10 @@ static char *beside_program(void)
 int gpu_load(const struct gpu_library **out, struct error *err)
 {
     static const struct gpu_library *loaded;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     const char *named = getenv("TAPER_GPU_LIB");
     int status = STATUS_OK;
+    pthread_mutex_lock(&lock);
     if (!loaded) {
         char *path = named && *named ? memory_string(named) : beside_program();
         if (access(path, F_OK) != 0)
@@ -72,6 +75,7 @@ int gpu_load(const struct gpu_library **out, struct error *err)
         free(path);
     }
     *out = loaded;
+    pthread_mutex_unlock(&lock);
     return status ? error_wrap(err, "device: cuda") : STATUS_OK;
 }
 

@@ -47,7 +47,8 @@ static const char *const names[PART_COUNT] = {
 #undef NAME
 };
 
-static struct {
+/* A run has its thread to itself, so what is counted is its own. */
+static _Thread_local struct {
     const struct ops *inner;
     struct ops table;
     bool counting;

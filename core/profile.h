@@ -7,8 +7,8 @@
 
 #include "core/ops.h"
 
-/* A table that calls `inner` and counts. One a process (the counts are static); not thread-safe. Times are of the
- * calling thread, so they mean something where ops run when called: on the CPU. */
+/* A table that calls `inner` and counts. One a thread, which must be the one that calls the
+ * ops. Its times mean something where ops run when called: on the CPU. */
 const struct ops *profile_ops(const struct ops *inner);
 
 /* Count from here on, or not: what is between steps (evaluation, checkpoints) uses the same ops. Starts not counting. */

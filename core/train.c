@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -76,6 +77,13 @@ static int save_tokenizer(struct run *r, struct error *err)
     return status;
 }
 
+/* The runs of a process open their models one at a time: so each one's check of a GPU's memory sees what those before it
+ * have taken, and the environment, which the CPU backend sets while it chooses its kernels, is not read meanwhile. */
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+
+/* Bytes that the open runs have not taken yet, but will at their first evaluation. */
+static size_t promised;
+
 static int open_gpu(struct run *r, struct error *err)
 {
     const struct gpu_library *library;
@@ -90,8 +98,11 @@ static int open_gpu(struct run *r, struct error *err)
     status = r->ops->create(&r->be, &options, err);
     if (!status) {
         library->memory(r->be, &free_bytes, &total_bytes);
+        free_bytes -= promised < free_bytes ? promised : free_bytes;
         status = gpu_memory_check(r->cfg, half, free_bytes, total_bytes, err);
     }
+    if (!status)
+        promised += r->promised = gpu_memory_need(r->cfg, half).evaluation;
     return status ? error_wrap(err, "device: cuda") : STATUS_OK;
 }
 
@@ -107,11 +118,13 @@ static int open_backend(struct run *r, int threads, struct error *err)
 static int open_model(struct run *r, int threads, struct error *err)
 {
     const struct config *cfg = r->cfg;
+    pthread_mutex_lock(&turn);
     int status = open_backend(r, threads, err);
     if (!status)
         status = model_create(&r->model, cfg, r->ops, r->be, err);
     if (!status)
         status = trainer_create(&r->trainer, &r->model, (int)cfg->batch, (int)cfg->context, err);
+    pthread_mutex_unlock(&turn);
     if (!status) {
         r->windows = memory_alloc((size_t)(cfg->accumulate * cfg->batch * (cfg->context + 1)), sizeof *r->windows);
         r->sites = memory_alloc((size_t)r->model.table.site_count, sizeof *r->sites);
@@ -191,6 +204,9 @@ static int run_close(struct run *r, int status, struct error *err)
     model_destroy(&r->model);
     if (r->ops)
         r->ops->destroy(r->be);
+    pthread_mutex_lock(&turn);
+    promised -= r->promised;
+    pthread_mutex_unlock(&turn);
     dataset_close(&r->data);
     free(r->checkpoint_path);
     free(r->windows);
@@ -350,7 +366,7 @@ static int train_steps(struct run *r, struct error *err)
             status = settle(r, err);
         if (!status && !last && due(k, eval_every))
             status = evaluate_now(r, cfg->eval_tokens, err);
-        bool stop = status == STATUS_STOPPED || (r->options->stop && *r->options->stop);
+        bool stop = status == STATUS_STOPPED || (r->options->stop && atomic_load(r->options->stop));
         if ((!status || status == STATUS_STOPPED) && (last || stop || due(k, checkpoint_every)))
             status = save(r, err);
         if (status)

@@ -2,11 +2,14 @@
  *
  * The directory gets journal.jsonl (journal.h), checkpoint.safetensors (checkpoint.h), config.json and, at the end,
  * samples.txt. A run that finds a checkpoint of its own goes on from it, bit for bit as if it had never stopped
- * (same thread count). It knows nothing of databases or daemons. One run a process: the stop flag is shared. */
+ * (same thread count). It knows nothing of databases or daemons.
+ *
+ * Several runs may go on at once in one process, each on a thread of its own and with its own directory, stop flag and
+ * backend; what they do depends on their own configurations alone. Memory of the host that runs out ends them all. */
 #ifndef TAPER_CORE_TRAIN_H
 #define TAPER_CORE_TRAIN_H
 
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -28,7 +31,8 @@ struct train_options {
     int attempt;             /* counts from 1; 0: one more than the journal's last */
     bool fresh;              /* refuse a directory that already holds a run */
     bool profile;            /* print the time of each part of the step to stderr at the end */
-    const volatile sig_atomic_t *stop; /* non-zero: checkpoint at the next step's end and return STATUS_STOPPED */
+    const atomic_int *stop;  /* non-zero: checkpoint at the next step's end and return STATUS_STOPPED; a signal handler
+                                or another thread may set it. NULL: never */
     void (*progress)(void *arg, const struct train_progress *p); /* NULL for none */
     void *progress_arg;
 };

@@ -43,9 +43,15 @@ static int ask_one(const struct control *c, const struct home *home, const char 
     bool targets = c->command == &cmd_cancel || c->command == &cmd_retry;
     if (word)
         body = json_pack("{s:s}", targets ? "what" : "sweep", word);
+    else
+        body = json_pack("{s:b}", "all", (int)c->all);
     int status = client_ask_home(home, c->command->name, body, &reply, &by_daemon, err);
     if (!status)
-        print_reply(c, word ? word : "all sweeps", reply, by_daemon);
+        print_reply(c,
+                    word                                  ? word
+                    : c->command == &cmd_resume && c->all ? "the queue and all sweeps"
+                                                          : "the queue",
+                    reply, by_daemon);
     json_decref(reply);
     if (!status && c->wait && by_daemon) {
         struct client *client = NULL;
@@ -71,11 +77,11 @@ static int control_exec(struct control *c, int argc, char **argv, struct error *
                                         {0}};
     struct home home = {0};
     int operands, status = options_parse(c->command, specs, argc, argv, &operands, err);
-    if (!status && (c->all ? operands != 0 : operands < 1))
+    if (!status && (c->all ? operands != 0 : !pausing && operands < 1))
         status = command_usage(c->command, err, pausing ? "wants sweeps, or --all" : "wants sweeps or runs");
     if (!status)
         status = home_init(&home, c->home, false, err);
-    if (!status && c->all)
+    if (!status && operands < 1)
         status = ask_one(c, &home, NULL, err);
     for (int i = 1; i <= operands && !status; i++)
         status = ask_one(c, &home, argv[i], err);
@@ -119,10 +125,16 @@ const struct command cmd_retry = {
     "retry", "SWEEP|RUN...", "queue failed and cancelled runs again",
     "Runs that are done are left alone. A run that has a checkpoint goes on from it.\n\n" CONTROL_HELP, retry_exec};
 
-const struct command cmd_pause = {"pause", "SWEEP...|--all", "start no more runs of a sweep",
-                                  "What runs already goes on.\n\n"
-                                  "  --all         every sweep there is\n" CONTROL_HELP,
-                                  pause_exec};
+const struct command cmd_pause = {
+    "pause", "[SWEEP...]", "start no more runs of a sweep, or none at all",
+    "What runs already goes on. Without a sweep nothing of the queue is started any more, "
+    "also\nnothing that is submitted later, until 'taper resume'; but 'taper run' starts its "
+    "own sweep.\n\n"
+    "  --all         the same as no sweep\n" CONTROL_HELP,
+    pause_exec};
 
-const struct command cmd_resume = {"resume", "SWEEP...|--all", "start runs of a paused sweep again",
-                                   "  --all         every sweep there is\n" CONTROL_HELP, resume_exec};
+const struct command cmd_resume = {"resume", "[SWEEP...]",
+                                   "start runs of a paused sweep, or of the paused queue, again",
+                                   "Without a sweep the queue goes on; sweeps paused by name stay so.\n\n"
+                                   "  --all         the queue, and every sweep there is\n" CONTROL_HELP,
+                                   resume_exec};

@@ -24,7 +24,10 @@ static int print_runs(const char *path, const char *home_given, bool as_json, st
     if (home_init(&home, home_given, false, NULL) == STATUS_OK)
         store_open(&store, &home, STORE_READ, NULL);
     status = spec_print(&spec, dataset_digests, store, stdout, as_json ? TABLE_JSON : TABLE_TEXT, err);
-    if (!status && !as_json)
+    if (!status && !as_json && spec.limits.pack > 1)
+        printf("%lld runs, up to %lld of equal shape share a worker: %lld workers\n", (long long)spec.run_count,
+               (long long)spec.limits.pack, (long long)spec_workers(&spec));
+    else if (!status && !as_json)
         printf("%lld runs\n", (long long)spec.run_count);
     store_close(store);
     home_fini(&home);

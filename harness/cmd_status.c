@@ -44,6 +44,8 @@ static void print_text(const json_t *all, const struct home *home)
     } else {
         printf("daemon: none, %s\n", home->dir);
     }
+    if (json_is_true(json_object_get(all, "paused")))
+        printf("paused: nothing is started until 'taper resume'\n");
     for (i = 0; (row = json_array_get(json_object_get(all, "sweeps"), i)); i++) {
         bool paused = json_is_true(json_object_get(row, "paused"));
         printf("%-24s %6lld runs: %s%s\n", json_string_value(json_object_get(row, "sweep")),

@@ -59,6 +59,8 @@ void submit_print(const json_t *reply, FILE *out)
     if (number(reply, "dropped"))
         fprintf(out, "; %lld no longer in it (%lld of them were queued)", number(reply, "dropped"),
                 number(reply, "dropped_queued"));
+    if (number(reply, "pack") > 1)
+        fprintf(out, "; up to %lld of equal shape share a worker", number(reply, "pack"));
     fputc('\n', out);
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +17,12 @@
 #include "harness/options.h"
 #include "harness/progress.h"
 
-static volatile sig_atomic_t stop_asked;
+static atomic_int stop_asked;
 
 static void ask_stop(int signal_number)
 {
     (void)signal_number;
-    stop_asked = 1;
+    atomic_store(&stop_asked, 1);
 }
 
 /* TERM and INT finish the step, save and stop; a second one ends at once. */

@@ -66,10 +66,10 @@ static json_t *submitted_to_json(const struct spec *spec, const struct store_sub
     json_t *known = json_object();
     for (int i = 0; i < RUN_STATES; i++)
         json_object_set_new(known, run_state_name(i), json_integer(done->known[i]));
-    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "sweep", spec->name, "runs", (json_int_t)done->runs,
-                     "fresh", (json_int_t)done->fresh, "requeued", (json_int_t)done->requeued, "doubles",
-                     (json_int_t)done->doubles, "dropped", (json_int_t)done->dropped, "dropped_queued",
-                     (json_int_t)done->dropped_queued, "known", known);
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "sweep", spec->name, "pack",
+                     (json_int_t)spec->limits.pack, "runs", (json_int_t)done->runs, "fresh", (json_int_t)done->fresh,
+                     "requeued", (json_int_t)done->requeued, "doubles", (json_int_t)done->doubles, "dropped",
+                     (json_int_t)done->dropped, "dropped_queued", (json_int_t)done->dropped_queued, "known", known);
 }
 
 static int do_submit(struct requests *r, const json_t *request, json_t **body, struct error *err)
@@ -144,20 +144,18 @@ static int do_retry(struct requests *r, const json_t *request, json_t **body, st
     return on_target(r, request, apply_retry, body, err);
 }
 
-/* One sweep, or without a name all there are. */
+/* One sweep, or without a name the queue; `all` resumes every sweep too. */
 static int set_paused(struct requests *r, const json_t *request, bool paused, json_t **body, struct error *err)
 {
     const char *sweep = json_string_value(json_object_get(request, "sweep"));
     struct store_queue_sweeps all = {0};
-    int status = STATUS_OK;
-    if (sweep)
-        status = store_sweep_pause(r->store, sweep, paused, err);
-    else
+    int status = sweep ? store_sweep_pause(r->store, sweep, paused, err) : store_queue_pause(r->store, paused, err);
+    if (!status && !sweep && !paused && json_is_true(json_object_get(request, "all")))
         store_queue_sweeps(r->store, &all);
     for (size_t i = 0; i < all.count && !status; i++)
         status = store_sweep_pause(r->store, all.names[i], paused, err);
     if (!status)
-        *body = json_pack("{s:I}", "sweeps", (json_int_t)(sweep ? 1 : all.count));
+        *body = json_pack("{s:b, s:I}", "queue", !sweep, "sweeps", (json_int_t)(sweep ? 1 : all.count));
     free(all.names);
     if (!status && !paused && r->scheduler)
         scheduler_kick(r->scheduler);
@@ -186,25 +184,7 @@ int requests_finished(struct store *store, const char *word, bool *finished, boo
         *all_done = run.state == RUN_DONE;
         return STATUS_OK;
     }
-    /* Runs that another sweep keeps alive after a cancel are not this one's concern. */
-    sqlite3_stmt *query = NULL;
-    sqlite3_prepare_v2(
-        store_connection(store),
-        "SELECT EXISTS (SELECT 1 FROM sweep_run m JOIN run r ON r.id = m.run WHERE m.sweep = ?1 AND m.wanted "
-        "AND r.state IN ('queued', 'starting', 'running')) OR EXISTS (SELECT 1 FROM run r JOIN sweep_run m "
-        "ON r.id = m.run WHERE r.state IN ('starting', 'running') AND r.cancel AND m.sweep = ?1), "
-        "NOT EXISTS (SELECT 1 FROM sweep_run m JOIN run r ON r.id = m.run WHERE m.sweep = ?1 "
-        "AND r.state <> 'done')",
-        -1, &query, NULL);
-    sqlite3_bind_text(query, 1, word, -1, SQLITE_STATIC);
-    int code = sqlite3_step(query);
-    if (code == SQLITE_ROW) {
-        *finished = !sqlite3_column_int(query, 0);
-        *all_done = sqlite3_column_int(query, 1);
-    }
-    sqlite3_finalize(query);
-    return code == SQLITE_ROW ? STATUS_OK
-                              : error_set(err, STATUS_FAILED, "the sweep cannot be read: %s", sqlite3_errstr(code));
+    return store_sweep_finished(store, word, finished, all_done, err);
 }
 
 int requests_handle(struct requests *r, const char *what, const json_t *request, json_t **body, struct error *err)

@@ -15,28 +15,36 @@
 #include <sodium.h>
 
 #include "core/memory.h"
-#include "harness/executor.h"
+#include "harness/executor_words.h"
 #include "harness/process.h"
 #include "harness/supervisor.h"
 
-enum { GO_DESCRIPTOR = 3, SWEEP_AGAIN_MS = 20, STUCK_MS = 10000, NONCE = 16 };
+enum { GO_DESCRIPTOR = 3, SWEEP_AGAIN_MS = 20, LOOK_MS = 200, STUCK_MS = 10000, NONCE = 16 };
 
-extern char **environ;
+/* An attempt of a job. */
+struct member {
+    char *dir;
+    int place, attempt;
+    bool asked, reported;
+};
 
 struct executor_job {
     struct executor_local *owner;
     struct executor_job *next;
     struct process_id id;
-    char token[128]; /* "ATTEMPT-NONCE", in the environment of all that it starts */
-    char *dir, *handle;
-    int attempt, pidfd, go; /* -1 when there is none */
-    bool child;             /* ours to reap */
-    bool ended;             /* the supervisor is gone (a child not yet reaped) */
-    bool asked;
+    char token[128]; /* "ATTEMPT-NONCE", of the first attempt, in the environment of all that it starts */
+    struct member *members;
+    int count;
+    char **handles; /* one a member */
+    int pidfd, go;  /* -1 when there is none */
+    bool pack;      /* its handles have a place, and a run can be stopped by that */
+    bool child;     /* ours to reap */
+    bool ended;     /* the supervisor is gone (a child not yet reaped) */
     double grace;
     siginfo_t exit;
     uv_poll_t watch;
     uv_timer_t timer; /* sweeping once it has ended; before: a stop that does not come to an end */
+    uv_timer_t look;  /* for runs of a pack that end before the others */
     int open_handles;
 };
 
@@ -53,8 +61,12 @@ static void job_release(struct executor_job *job)
         close(job->pidfd);
     if (job->go >= 0)
         close(job->go);
-    free(job->dir);
-    free(job->handle);
+    for (int i = 0; i < job->count; i++) {
+        free(job->members[i].dir);
+        free(job->handles[i]);
+    }
+    free(job->members);
+    free(job->handles);
     free(job);
 }
 
@@ -72,7 +84,8 @@ static void job_close(struct executor_job *job)
         at = &(*at)->next;
     *at = job->next;
     uv_close((uv_handle_t *)&job->timer, on_closed);
-    if (job->open_handles > 1)
+    uv_close((uv_handle_t *)&job->look, on_closed);
+    if (job->open_handles > 2)
         uv_close((uv_handle_t *)&job->watch, on_closed);
 }
 
@@ -119,37 +132,70 @@ static int sweep(struct executor_job *job)
     return left;
 }
 
-static void job_report(struct executor_job *job, const struct executor_end *end)
+static int unreported(const struct executor_job *job)
 {
-    struct executor *base = &job->owner->base;
-    base->on_end(base->arg, job, end);
-    job_close(job);
+    int n = 0;
+    for (int i = 0; i < job->count; i++)
+        n += !job->members[i].reported;
+    return n;
 }
 
-/* What the end was, without exit.json. */
-static void end_without_file(const struct executor_job *job, struct executor_end *end)
+static void report(struct executor_job *job, struct member *m, const struct executor_end *end)
 {
-    end->cause = EXECUTOR_LOST;
-    end->text = "the worker is gone without a word";
-    if (!job->child || job->exit.si_code != CLD_EXITED)
-        return;
-    switch (job->exit.si_status) {
-    case SUPERVISOR_NOT_STARTED:
-        end->cause = EXECUTOR_NOT_STARTED;
-        end->text = "the worker was never let go";
-        break;
-    case SUPERVISOR_LOCKED:
-        end->cause = EXECUTOR_NOT_STARTED;
-        end->text = "another worker is in the run directory";
-        break;
-    default: /* exit.json could not be written, or nothing could: the status is all there is */
-        end->cause = job->exit.si_status > 128                   ? EXECUTOR_SIGNALLED
-                     : job->exit.si_status == SUPERVISOR_TIMEOUT ? EXECUTOR_TIMED_OUT
-                                                                 : EXECUTOR_EXITED;
-        end->code = end->cause == EXECUTOR_EXITED ? job->exit.si_status : -1;
-        end->signal = end->cause == EXECUTOR_SIGNALLED ? job->exit.si_status - 128 : -1;
-        end->text = "see log.txt";
+    struct executor *base = &job->owner->base;
+    m->reported = true;
+    base->on_end(base->arg, job, m->place, end);
+}
+
+/* The member's exit.json, if it is this attempt's. */
+static bool read_end(const struct executor_job *job, const struct member *m, struct supervisor_end *file)
+{
+    return supervisor_end_read(m->dir, file, NULL) == STATUS_OK && strcmp(file->token, job->token) == 0 &&
+           file->attempt == m->attempt;
+}
+
+static void report_file(struct executor_job *job, struct member *m, const struct supervisor_end *file)
+{
+    static const enum executor_cause causes[] = {EXECUTOR_EXITED, EXECUTOR_SIGNALLED, EXECUTOR_TIMED_OUT,
+                                                 EXECUTOR_EXITED};
+    struct executor_end end = {.cause = causes[file->cause],
+                               .code = file->cause == SUPERVISOR_EXITED   ? file->code
+                                       : file->cause == SUPERVISOR_FAILED ? 1
+                                                                          : -1,
+                               .signal = file->cause == SUPERVISOR_SIGNALLED ? file->signal : -1,
+                               .asked = m->asked || file->asked,
+                               .cpu_us = (int64_t)(1e6 * (file->cpu_user + file->cpu_system)),
+                               .peak_bytes = file->max_rss,
+                               .text = file->text};
+    report(job, m, &end);
+}
+
+/* What the end was, without exit.json. said: others of the pack have theirs, so the exit status is not this one's. */
+static void report_without_file(struct executor_job *job, struct member *m, bool said)
+{
+    struct executor_end end = {.cause = EXECUTOR_LOST,
+                               .code = -1,
+                               .signal = -1,
+                               .asked = m->asked,
+                               .cpu_us = -1,
+                               .peak_bytes = -1,
+                               .text = "the worker is gone without a word"};
+    bool exited = job->child && job->exit.si_code == CLD_EXITED && !said;
+    if (exited && job->exit.si_status == SUPERVISOR_NOT_STARTED) {
+        end.cause = EXECUTOR_NOT_STARTED;
+        end.text = "the worker was never let go";
+    } else if (exited && job->exit.si_status == SUPERVISOR_LOCKED) {
+        end.cause = EXECUTOR_NOT_STARTED;
+        end.text = "another worker is in the run directory";
+    } else if (exited) { /* exit.json could not be written, or nothing could: the status is all there is */
+        end.cause = job->exit.si_status > 128                   ? EXECUTOR_SIGNALLED
+                    : job->exit.si_status == SUPERVISOR_TIMEOUT ? EXECUTOR_TIMED_OUT
+                                                                : EXECUTOR_EXITED;
+        end.code = end.cause == EXECUTOR_EXITED ? job->exit.si_status : -1;
+        end.signal = end.cause == EXECUTOR_SIGNALLED ? job->exit.si_status - 128 : -1;
+        end.text = "see log.txt";
     }
+    report(job, m, &end);
 }
 
 static void on_sweep(uv_timer_t *timer);
@@ -158,30 +204,41 @@ static void on_sweep(uv_timer_t *timer);
 static void job_finish(struct executor_job *job)
 {
     struct supervisor_end file;
-    struct executor_end end = {.code = -1, .signal = -1, .asked = job->asked, .cpu_us = -1, .peak_bytes = -1};
-    bool known = supervisor_end_read(job->dir, &file, NULL) == STATUS_OK && strcmp(file.token, job->token) == 0;
+    bool said = false, silent = false;
+    for (int i = 0; i < job->count; i++) {
+        bool known = job->members[i].reported || read_end(job, &job->members[i], &file);
+        said |= known;
+        silent |= !known;
+    }
     /* A supervisor that ended by itself left nothing behind: only a killed one has to be swept after. */
-    if (!known && !(job->child && job->exit.si_code == CLD_EXITED) && sweep(job) > 0) {
+    if (silent && !(job->child && job->exit.si_code == CLD_EXITED) && sweep(job) > 0) {
         uv_timer_start(&job->timer, on_sweep, SWEEP_AGAIN_MS, 0);
         return;
     }
     if (job->child)
         waitid(P_PIDFD, (id_t)job->pidfd, &job->exit, WEXITED | WNOHANG);
-    if (!known) {
-        end_without_file(job, &end);
-        job_report(job, &end);
-        return;
+    for (int i = 0; i < job->count; i++) {
+        struct member *m = &job->members[i];
+        if (m->reported)
+            continue;
+        if (read_end(job, m, &file))
+            report_file(job, m, &file);
+        else
+            report_without_file(job, m, said);
     }
-    static const enum executor_cause causes[] = {EXECUTOR_EXITED, EXECUTOR_SIGNALLED, EXECUTOR_TIMED_OUT,
-                                                 EXECUTOR_EXITED};
-    end.cause = causes[file.cause];
-    end.code = file.cause == SUPERVISOR_EXITED ? file.code : file.cause == SUPERVISOR_FAILED ? 1 : -1;
-    end.signal = file.cause == SUPERVISOR_SIGNALLED ? file.signal : -1;
-    end.asked |= file.asked;
-    end.cpu_us = (int64_t)(1e6 * (file.cpu_user + file.cpu_system));
-    end.peak_bytes = file.max_rss;
-    end.text = file.text;
-    job_report(job, &end);
+    job_close(job);
+}
+
+/* The ends of all but the last are told when they are there: that one's is told when the process is gone. */
+static void on_look(uv_timer_t *timer)
+{
+    struct executor_job *job = timer->data;
+    struct supervisor_end file;
+    for (int i = 0; i < job->count && unreported(job) > 1; i++)
+        if (!job->members[i].reported && read_end(job, &job->members[i], &file))
+            report_file(job, &job->members[i], &file);
+    if (unreported(job) < 2)
+        uv_timer_stop(timer);
 }
 
 static void on_sweep(uv_timer_t *timer)
@@ -199,6 +256,7 @@ static void on_ended(uv_poll_t *watch, int status, int events)
         return;
     uv_poll_stop(&job->watch);
     uv_timer_stop(&job->timer);
+    uv_timer_stop(&job->look);
     job->ended = true;
     job_finish(job);
 }
@@ -207,22 +265,37 @@ static void on_ended(uv_poll_t *watch, int status, int events)
 static void on_stuck(uv_timer_t *timer)
 {
     struct executor_job *job = timer->data;
-    process_signal(job->pidfd, SIGKILL);
+    for (int i = 0; i < job->count; i++)
+        if (job->members[i].asked && !job->members[i].reported) {
+            process_signal(job->pidfd, SIGKILL);
+            return;
+        }
 }
 
-static struct executor_job *job_create(struct executor_local *ex, const char *dir, int attempt)
+static struct executor_job *job_create(struct executor_local *ex)
 {
     struct executor_job *job = memory_alloc(1, sizeof *job);
     job->owner = ex;
-    job->dir = memory_string(dir);
-    job->attempt = attempt;
     job->pidfd = job->go = -1;
     job->next = ex->jobs;
     ex->jobs = job;
     uv_timer_init(ex->loop, &job->timer);
-    job->timer.data = job;
-    job->open_handles = 1;
+    uv_timer_init(ex->loop, &job->look);
+    job->timer.data = job->look.data = job;
+    job->open_handles = 2;
     return job;
+}
+
+/* handle is taken over; it may follow later. */
+static void add_member(struct executor_job *job, const char *dir, int place, int attempt, char *handle)
+{
+    size_t count = (size_t)job->count + 1;
+    job->members = memory_resize(job->members, count, sizeof *job->members);
+    job->handles = memory_resize(job->handles, count, sizeof *job->handles);
+    job->members[job->count] = (struct member){.dir = memory_string(dir), .place = place, .attempt = attempt};
+    job->handles[job->count++] = handle;
+    if (job->count == 2)
+        uv_timer_start(&job->look, on_look, LOOK_MS, LOOK_MS);
 }
 
 static int watch(struct executor_job *job, struct error *err)
@@ -231,73 +304,12 @@ static int watch(struct executor_job *job, struct error *err)
     if (code)
         return error_set(err, STATUS_FAILED, "cannot watch process %d: %s", (int)job->id.pid, uv_strerror(code));
     job->watch.data = job;
-    job->open_handles = 2;
+    job->open_handles = 3;
     uv_poll_start(&job->watch, UV_READABLE, on_ended);
     return STATUS_OK;
 }
 
-struct arguments {
-    char *words[32], *variables[8];
-    int count, changed;
-};
-
-static void add(struct arguments *a, const char *name, char *value)
-{
-    if (name)
-        a->words[a->count++] = memory_string(name);
-    a->words[a->count++] = value;
-}
-
-static void build(struct arguments *a, const struct executor_job *job, const struct executor_launch *launch)
-{
-    const struct executor_local *ex = job->owner;
-    int n = 0;
-    *a = (struct arguments){0};
-    add(a, "taper", memory_string("worker"));
-    add(a, "--attempt", memory_format("%d", launch->attempt));
-    add(a, "--go", memory_format("%d", GO_DESCRIPTOR));
-    add(a, "--device", memory_string(launch->device));
-    add(a, "--threads", memory_format("%d", launch->threads));
-    add(a, "--grace", memory_format("%.17g", launch->grace));
-    if (launch->timeout > 0)
-        add(a, "--timeout", memory_format("%.17g", launch->timeout));
-    if (launch->processors)
-        add(a, "--processors", memory_string(launch->processors));
-    if (launch->after)
-        add(a, "--after", memory_string(launch->after));
-    if (ex->payload)
-        add(a, "--payload", memory_string(ex->payload));
-    add(a, "--", memory_string(launch->dir));
-    a->variables[n++] = memory_format("TAPER_TOKEN=%s", job->token);
-    if (launch->threads > 0) {
-        a->variables[n++] = memory_format("OMP_NUM_THREADS=%d", launch->threads);
-        a->variables[n++] = memory_format("OPENBLAS_NUM_THREADS=%d", launch->threads);
-    }
-    if (strcmp(launch->device, "cpu") != 0)
-        a->variables[n++] = memory_format("CUDA_VISIBLE_DEVICES=%s", launch->device);
-    a->changed = n;
-}
-
-/* Our environment with the variables replaced or added. The array alone is on the heap. */
-static char **environment(const struct arguments *a)
-{
-    size_t count = 0, kept = 0;
-    while (environ[count])
-        count++;
-    char **all = memory_alloc(count + (size_t)a->changed + 1, sizeof *all);
-    for (size_t i = 0; i < count; i++) {
-        bool replaced = false;
-        for (int j = 0; j < a->changed && !replaced; j++)
-            replaced = strncmp(environ[i], a->variables[j], strcspn(a->variables[j], "=") + 1) == 0;
-        if (!replaced)
-            all[kept++] = environ[i];
-    }
-    for (int j = 0; j < a->changed; j++)
-        all[kept++] = a->variables[j];
-    return all;
-}
-
-static int spawn(struct executor_job *job, struct arguments *a, int go, struct error *err)
+static int spawn(struct executor_job *job, struct executor_words *a, int go, struct error *err)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -313,9 +325,7 @@ static int spawn(struct executor_job *job, struct arguments *a, int go, struct e
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
-    char **variables = environment(a);
-    int code = posix_spawn(&job->id.pid, job->owner->program, &actions, &attributes, a->words, variables);
-    free(variables);
+    int code = posix_spawn(&job->id.pid, job->owner->program, &actions, &attributes, a->words, a->environment);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     if (code)
@@ -324,37 +334,44 @@ static int spawn(struct executor_job *job, struct arguments *a, int go, struct e
     return STATUS_OK;
 }
 
-static int local_start(struct executor *base, const struct executor_launch *launch, struct executor_started *out,
-                       struct error *err)
+/* Our child: there, if only as a zombie, until we reap it. */
+static int identify(struct executor_job *job, struct error *err)
 {
-    struct executor_local *ex = (struct executor_local *)base;
-    struct executor_job *job = job_create(ex, launch->dir, launch->attempt);
-    struct arguments a;
-    unsigned char nonce[NONCE];
-    char hex[2 * NONCE + 1];
+    int status = process_identify(job->id.pid, &job->id, err);
+    if (!status && (job->pidfd = process_open(&job->id)) < 0)
+        status = error_errno(err, STATUS_FAILED, errno, "cannot watch process %d", (int)job->id.pid);
+    return status ? status : watch(job, err);
+}
+
+static int start_held(struct executor_job *job, const struct executor_launch *launch, struct error *err)
+{
+    struct executor_words a;
     int ends[2] = {-1, -1}, status = STATUS_OK;
-    randombytes_buf(nonce, sizeof nonce);
-    sodium_bin2hex(hex, sizeof hex, nonce, sizeof nonce);
-    snprintf(job->token, sizeof job->token, "%d-%s", launch->attempt, hex);
-    job->grace = launch->grace;
-    build(&a, job, launch);
+    executor_words_init(&a, launch, GO_DESCRIPTOR, job->token, job->owner->payload);
     if (pipe2(ends, O_CLOEXEC) != 0)
         status = error_errno(err, STATUS_FAILED, errno, "cannot start a worker");
     if (!status)
         status = spawn(job, &a, ends[0], err);
-    for (int i = 0; i < a.count; i++)
-        free(a.words[i]);
-    for (int i = 0; i < a.changed; i++)
-        free(a.variables[i]);
+    executor_words_fini(&a);
     if (ends[0] >= 0)
         close(ends[0]);
     job->go = ends[1];
-    if (!status) /* our child: there, if only as a zombie, until we reap it */
-        status = process_identify(job->id.pid, &job->id, err);
-    if (!status && (job->pidfd = process_open(&job->id)) < 0)
-        status = error_errno(err, STATUS_FAILED, errno, "cannot watch process %d", (int)job->id.pid);
-    if (!status)
-        status = watch(job, err);
+    return status ? status : identify(job, err);
+}
+
+static int local_start(struct executor *base, const struct executor_launch *launch, struct executor_started *out,
+                       struct error *err)
+{
+    struct executor_local *ex = (struct executor_local *)base;
+    struct executor_job *job = job_create(ex);
+    unsigned char nonce[NONCE];
+    char hex[2 * NONCE + 1];
+    randombytes_buf(nonce, sizeof nonce);
+    sodium_bin2hex(hex, sizeof hex, nonce, sizeof nonce);
+    snprintf(job->token, sizeof job->token, "%d-%s", launch->runs[0].attempt, hex);
+    job->grace = launch->grace;
+    job->pack = launch->count > 1;
+    int status = start_held(job, launch, err);
     if (status) {
         if (job->child) { /* held, so that it ends as soon as its pipe is closed */
             close(job->go);
@@ -364,9 +381,14 @@ static int local_start(struct executor *base, const struct executor_launch *laun
         job_close(job);
         return status;
     }
-    job->handle = memory_format("%d:%" PRIu64 ":%s:%.0f:%s", (int)job->id.pid, job->id.start, job->id.boot,
-                                launch->grace, job->token);
-    *out = (struct executor_started){job, job->handle, job->id.pid, (int64_t)job->id.start, job->id.boot};
+    for (int i = 0; i < launch->count; i++) {
+        char *handle = memory_format("%d:%" PRIu64 ":%s:%.0f:%s", (int)job->id.pid, job->id.start, job->id.boot,
+                                     launch->grace, job->token);
+        char *placed = job->pack ? memory_format("%s:%d", handle, i) : memory_string(handle);
+        free(handle);
+        add_member(job, launch->runs[i].dir, i, launch->runs[i].attempt, placed);
+    }
+    *out = (struct executor_started){job, job->handles, job->id.pid, (int64_t)job->id.start, job->id.boot};
     return STATUS_OK;
 }
 
@@ -381,41 +403,83 @@ static void local_release(struct executor *base, struct executor_job *job)
     job->go = -1;
 }
 
+/* The job of another attempt of the same pack. */
+static struct executor_job *find_job(const struct executor_local *ex, const struct process_id *id, const char *token)
+{
+    struct executor_job *job = ex->jobs;
+    while (job && !(job->id.pid == id->pid && job->id.start == id->start && strcmp(job->token, token) == 0))
+        job = job->next;
+    return job;
+}
+
+/* Take over a process, or find that it is gone. */
+static struct executor_job *take_over(struct executor_local *ex, const struct process_id *id, const char *token,
+                                      double grace, struct error *err)
+{
+    struct executor_job *job = job_create(ex);
+    job->id = *id;
+    job->grace = grace;
+    snprintf(job->token, sizeof job->token, "%s", token);
+    job->pidfd = process_open(id);
+    if (job->pidfd >= 0 && watch(job, err) != STATUS_OK) {
+        close(job->pidfd);
+        job->pidfd = -1;
+        job_close(job);
+        return NULL;
+    }
+    if (job->pidfd < 0) {
+        job->ended = true;
+        uv_timer_start(&job->timer, on_sweep, 0, 0);
+    }
+    return job;
+}
+
 static int local_adopt(struct executor *base, const char *handle, const char *dir, int attempt,
-                       struct executor_job **out, struct error *err)
+                       struct executor_job **out, int *place, struct error *err)
 {
     struct executor_local *ex = (struct executor_local *)base;
     struct process_id id = {0};
     char token[128];
     double grace;
     int pid;
-    if (sscanf(handle, "%d:%" SCNu64 ":%39[^:]:%lf:%127[0-9a-f-]", &pid, &id.start, id.boot, &grace, token) != 5)
+    *place = 0;
+    int fields =
+        sscanf(handle, "%d:%" SCNu64 ":%39[^:]:%lf:%127[0-9a-f-]:%d", &pid, &id.start, id.boot, &grace, token, place);
+    if (fields < 5)
         return error_set(err, STATUS_BAD_INPUT, "'%s' names no local process", handle);
     id.pid = pid;
-    struct executor_job *job = job_create(ex, dir, attempt);
-    job->id = id;
-    job->grace = grace;
-    snprintf(job->token, sizeof job->token, "%s", token);
-    job->handle = memory_string(handle);
-    job->pidfd = process_open(&id);
-    if (job->pidfd >= 0 && watch(job, err) != STATUS_OK) {
-        close(job->pidfd);
-        job->pidfd = -1;
-        job_close(job);
+    struct executor_job *job = find_job(ex, &id, token);
+    if (!job)
+        job = take_over(ex, &id, token, grace, err);
+    if (!job)
         return STATUS_FAILED;
-    }
-    if (job->pidfd < 0) {
-        job->ended = true;
-        uv_timer_start(&job->timer, on_sweep, 0, 0);
-    }
+    job->pack = fields == 6;
+    add_member(job, dir, *place, attempt, memory_string(handle));
     *out = job;
     return STATUS_OK;
 }
 
-static void local_stop(struct executor *base, struct executor_job *job, enum executor_stop how)
+/* The supervisor ends one run by its place (SUPERVISOR_STOP_ONE), and the pack if that does not help. */
+static void ask(struct executor_job *job, int place, enum executor_stop how)
+{
+    siginfo_t info = {.si_signo = SUPERVISOR_STOP_ONE, .si_code = SI_QUEUE};
+    info.si_value.sival_int = place;
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    if (place == EXECUTOR_ALL)
+        process_signal(job->pidfd, how == EXECUTOR_KILL ? SIGUSR1 : SIGTERM);
+    else
+        process_signal_value(job->pidfd, &info);
+    process_signal(job->pidfd, SIGCONT);
+}
+
+static void local_stop(struct executor *base, struct executor_job *job, int place, enum executor_stop how)
 {
     (void)base;
-    job->asked = true;
+    if (!job->pack || how == EXECUTOR_KILL)
+        place = EXECUTOR_ALL;
+    for (int i = 0; i < job->count; i++)
+        job->members[i].asked |= place == EXECUTOR_ALL || job->members[i].place == place;
     if (job->ended)
         return;
     if (job->go >= 0) {
@@ -423,9 +487,9 @@ static void local_stop(struct executor *base, struct executor_job *job, enum exe
         job->go = -1;
         return;
     }
-    process_signal(job->pidfd, how == EXECUTOR_KILL ? SIGUSR1 : SIGTERM);
-    process_signal(job->pidfd, SIGCONT);
-    uint64_t grace = how == EXECUTOR_KILL ? 0 : (uint64_t)(1e3 * job->grace);
+    ask(job, place, how);
+    /* One run of a pack has its own grace, and then the pack has. */
+    uint64_t grace = how == EXECUTOR_KILL ? 0 : (uint64_t)((place == EXECUTOR_ALL ? 1e3 : 2e3) * job->grace);
     uv_timer_start(&job->timer, on_stuck, grace + STUCK_MS, 0);
 }
 
@@ -454,6 +518,7 @@ struct executor *executor_local_create(uv_loop_t *loop, const char *program, con
 {
     struct executor_local *ex = memory_alloc(1, sizeof *ex);
     ex->base = (struct executor){.name = "local",
+                                 .most = payload ? 1 : EXECUTOR_RUNS_MOST,
                                  .start = local_start,
                                  .release = local_release,
                                  .adopt = local_adopt,

@@ -116,9 +116,11 @@ static void on_check(uv_timer_t *timer)
     struct foreground *f = timer->data;
     bool finished = false;
     f->news = false;
-    if (f->over || requests_finished(f->engine.store, f->sweep, &finished, &f->done, NULL) != STATUS_OK)
+    if (f->over || scheduler_live(f->engine.scheduler) > 0) /* its end will bring us here again */
         return;
-    if ((finished || f->stopping) && scheduler_live(f->engine.scheduler) == 0)
+    if (requests_finished(f->engine.store, f->sweep, &finished, &f->done, NULL) != STATUS_OK)
+        return;
+    if (finished || f->stopping)
         end_loop(f);
 }
 

@@ -251,17 +251,24 @@ static void bind_scanned(sqlite3_stmt *statement, int at, const struct scan_valu
     }
 }
 
+/* Every parameter is bound for every row, so there is nothing to clear between them. */
+static sqlite3_stmt *row_statement(struct store *s, const char *sql, struct error *err)
+{
+    sqlite3_stmt *known = store_prepared(s, sql);
+    return known ? known : store_prepare(s, sql, err);
+}
+
 static int store_scanned(struct store *s, const char *run, const struct scan_line *scan, struct intake_line *line,
                          struct error *err)
 {
-    sqlite3_stmt *step = store_prepare(s, step_sql, err);
+    sqlite3_stmt *step = row_statement(s, step_sql, err);
     if (!step)
         return STATUS_FAILED;
     sqlite3_bind_text(step, 1, run, CONFIG_ID - 1, SQLITE_STATIC);
     for (int i = 0; step_columns[i].name; i++)
         bind_scanned(step, 2 + i, &scan->value[i]);
     int status = store_step(s, step, "store a step", err);
-    sqlite3_stmt *site = status || scan->sites == 0 ? NULL : store_prepare(s, site_sql, err);
+    sqlite3_stmt *site = status || scan->sites == 0 ? NULL : row_statement(s, site_sql, err);
     if (!site && scan->sites > 0)
         return STATUS_FAILED;
     if (site) {

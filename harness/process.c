@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,11 +28,21 @@ static ssize_t read_small(const char *path, char *to, size_t room)
     return n;
 }
 
+static char this_boot[PROCESS_BOOT];
+
+static void read_boot(void)
+{
+    if (read_small("/proc/sys/kernel/random/boot_id", this_boot, sizeof this_boot) < 0)
+        this_boot[0] = '\0';
+    this_boot[strcspn(this_boot, "\n")] = '\0';
+}
+
+/* Read once: no process sees two. */
 void process_boot(char to[PROCESS_BOOT])
 {
-    if (read_small("/proc/sys/kernel/random/boot_id", to, PROCESS_BOOT) < 0)
-        to[0] = '\0';
-    to[strcspn(to, "\n")] = '\0';
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_boot);
+    memcpy(to, this_boot, PROCESS_BOOT);
 }
 
 int process_read(pid_t pid, struct process_row *row)
@@ -42,12 +53,14 @@ int process_read(pid_t pid, struct process_row *row)
         return -1;
     /* The name may hold spaces and parentheses: the fields begin after the last ')'. */
     const char *at = strrchr(text, ')');
-    int parent, group, session;
+    int parent, group, session, threads;
     char state;
     uint64_t start;
-    if (!at || sscanf(at + 1, " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64,
-                      &state, &parent, &group, &session, &start) != 5)
+    if (!at || sscanf(at + 1, " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d %" SCNu64,
+                      &state, &parent, &group, &session, &threads, &start) != 6)
         return -1;
+    if (state == 'Z' && threads > 1) /* its first thread's: others are still there, and so are its files and locks */
+        state = 'D';
     *row = (struct process_row){pid, parent, group, session, start, state};
     return 0;
 }
@@ -86,6 +99,11 @@ int process_open(const struct process_id *id)
 int process_signal(int pidfd, int signal)
 {
     return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);
+}
+
+int process_signal_value(int pidfd, const siginfo_t *info)
+{
+    return (int)syscall(SYS_pidfd_send_signal, pidfd, info->si_signo, info, 0);
 }
 
 struct process_row *process_list(size_t *count)

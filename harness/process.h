@@ -5,6 +5,7 @@
 #ifndef TAPER_HARNESS_PROCESS_H
 #define TAPER_HARNESS_PROCESS_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,7 +25,7 @@ struct process_id {
 struct process_row {
     pid_t pid, parent, group, session;
     uint64_t start;
-    char state; /* R, S, D, T, Z, ... */
+    char state; /* R, S, D, T, Z, ...; Z only when all of its threads are gone */
 };
 
 /* The boot's id into to; "" when there is none to read. */
@@ -42,6 +43,9 @@ int process_open(const struct process_id *id);
 
 /* Signal through a pidfd; 0, or -1 with errno (ESRCH: gone). */
 int process_signal(int pidfd, int signal);
+
+/* The same with what sigqueue(3) would send: si_signo, si_code SI_QUEUE, si_value. */
+int process_signal_value(int pidfd, const siginfo_t *info);
 
 /* Every process there is, on the heap, *count rows; the caller frees it. Order as /proc lists them. */
 struct process_row *process_list(size_t *count);

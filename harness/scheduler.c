@@ -127,61 +127,145 @@ static void refuse_start(struct scheduler *s, struct job *job, const struct erro
     scheduler_settle(s, job);
 }
 
-static int launch(struct scheduler *s, struct job *job, const struct store_run *run, struct error *err)
+struct job *scheduler_add(struct scheduler *s, struct crew *crew, int place, const char *run, int attempt)
 {
-    char *dir = home_run_dir(s->o.home, run->id), *after = NULL;
-    struct executor_started started;
-    int status = prepare_dir(s, run, dir, &after, err);
-    if (!status) {
-        struct executor_launch launch = {.dir = dir,
-                                         .attempt = job->attempt,
-                                         .device = job->grant.device,
-                                         .processors = job->grant.processors[0] ? job->grant.processors : NULL,
-                                         .threads = job->grant.threads,
-                                         .timeout = 1e-6 * (double)run->timeout_us,
-                                         .grace = s->o.grace,
-                                         .after = after};
-        status = s->o.executor->start(s->o.executor, &launch, &started, err);
+    struct job *job = memory_alloc(1, sizeof *job);
+    job->crew = crew;
+    job->place = place;
+    job->attempt = attempt;
+    snprintf(job->run, sizeof job->run, "%s", run);
+    job->begun = uv_hrtime();
+    job->next = s->jobs;
+    s->jobs = job;
+    crew->live++;
+    return job;
+}
+
+/* What is being started together. */
+struct start {
+    struct crew *crew;
+    struct store_run runs[SPEC_PACK_MOST];
+    struct job *jobs[SPEC_PACK_MOST];
+    int count;
+};
+
+/* The first run of the queue and those that may share its worker. */
+static int find_mates(struct scheduler *s, struct start *start, struct error *err)
+{
+    const struct store_run *first = &start->runs[0];
+    int most = first->pack < s->o.executor->most ? (int)first->pack : s->o.executor->most, more = 0, status = STATUS_OK;
+    if (most > SPEC_PACK_MOST)
+        most = SPEC_PACK_MOST;
+    if (most > 1)
+        status = store_queue_mates(&s->queue, s->o.store, s->o.sweep, first, scheduler_clock(s), most - 1,
+                                   &start->runs[1], &more, err);
+    start->count = 1 + more;
+    return status;
+}
+
+static int begin_attempts(struct scheduler *s, struct start *start, struct error *err)
+{
+    const struct slots_grant *grant = &start->crew->grant;
+    const struct store_start how = {.executor = s->o.executor->name,
+                                    .host = s->host,
+                                    .device = grant->device,
+                                    .slot = grant->name,
+                                    .libraries = s->libraries,
+                                    .pack = start->count};
+    int status = STATUS_OK;
+    for (int i = 0; i < start->count && !status; i++) {
+        int attempt = 0;
+        status = store_attempt_begin(s->o.store, start->runs[i].id, &how, &attempt, err);
+        if (!status)
+            start->jobs[i] = scheduler_add(s, start->crew, i, start->runs[i].id, attempt);
     }
-    free(dir);
-    free(after);
+    return status;
+}
+
+/* Start the worker, held. */
+static int launch(struct scheduler *s, struct start *start, struct executor_started *started, struct error *err)
+{
+    const struct slots_grant *grant = &start->crew->grant;
+    struct executor_run runs[SPEC_PACK_MOST];
+    char *dirs[SPEC_PACK_MOST] = {NULL}, *after[SPEC_PACK_MOST] = {NULL};
+    int status = STATUS_OK;
+    for (int i = 0; i < start->count && !status; i++) {
+        const struct store_run *run = &start->runs[i];
+        dirs[i] = home_run_dir(s->o.home, run->id);
+        status = prepare_dir(s, run, dirs[i], &after[i], err);
+        runs[i] = (struct executor_run){dirs[i], start->jobs[i]->attempt, 1e-6 * (double)run->timeout_us, after[i]};
+    }
+    struct executor_launch how = {.runs = runs,
+                                  .count = start->count,
+                                  .device = grant->device,
+                                  .processors = grant->processors[0] ? grant->processors : NULL,
+                                  .threads = grant->threads,
+                                  .grace = s->o.grace};
+    if (!status)
+        status = s->o.executor->start(s->o.executor, &how, started, err);
+    for (int i = 0; i < start->count; i++) {
+        free(dirs[i]);
+        free(after[i]);
+    }
+    if (!status)
+        start->crew->executing = started->job;
+    return status;
+}
+
+/* Nothing of the start was recorded, so nothing may come of it: a held worker ends without a trace. */
+static void drop_start(struct scheduler *s, struct start *start, const struct error *why)
+{
+    scheduler_fault(s, store_trouble(s->o.store), why->text);
+    if (start->crew->executing)
+        s->o.executor->stop(s->o.executor, start->crew->executing, EXECUTOR_ALL, EXECUTOR_KILL);
+    for (int i = 0; i < start->count; i++)
+        if (start->jobs[i])
+            scheduler_forget(s, start->jobs[i]);
+}
+
+/* One transaction from the queue to a held worker whose handle is stored. `refused` when there is none, and why. */
+static int record_start(struct scheduler *s, struct start *start, bool *refused, struct error *refusal,
+                        struct error *err)
+{
+    struct executor_started started;
+    int status = store_group_begin(s->o.store, err);
     if (status)
         return status;
-    job->executing = started.job;
-    status = store_attempt_running(s->o.store, run->id, job->attempt, started.handle, started.pid, started.pid_started,
-                                   started.boot_id, err);
-    if (status) { /* nobody could find it again: drop it, and let its end be recorded when that is possible */
-        scheduler_fault(s, store_trouble(s->o.store), err->text);
-        s->o.executor->stop(s->o.executor, job->executing, EXECUTOR_KILL);
-        return STATUS_OK;
-    }
-    s->o.executor->release(s->o.executor, job->executing);
-    scheduler_log(s, "run %s attempt %d started on %s", run->id, job->attempt, job->grant.name);
-    return STATUS_OK;
+    status = begin_attempts(s, start, err);
+    *refused = !status && launch(s, start, &started, refusal) != STATUS_OK;
+    for (int i = 0; i < start->count && !status && !*refused; i++)
+        status = store_attempt_running(s->o.store, start->runs[i].id, start->jobs[i]->attempt, started.handles[i],
+                                       started.pid, started.pid_started, started.boot_id, err);
+    int end = store_group_end(s->o.store, !status, err);
+    return status ? status : end;
 }
 
 /* True when the run was started, or could not be and that is recorded. */
-static bool start_run(struct scheduler *s, const struct store_run *run)
+static bool start_run(struct scheduler *s, struct start *start)
 {
-    struct error err = {0};
-    struct job *job = memory_alloc(1, sizeof *job);
-    if (!slots_take(s->o.slots, run->device, (int)run->slots, &job->grant)) {
-        free(job);
+    struct error err = {0}, refusal = {0};
+    const struct store_run *first = &start->runs[0];
+    struct crew *crew = start->crew = memory_alloc(1, sizeof *start->crew);
+    bool refused = false;
+    if (!slots_take(s->o.slots, first->device, (int)first->slots, &crew->grant)) {
+        free(crew);
         return false;
     }
-    memcpy(job->run, run->id, sizeof job->run);
-    job->begun = uv_hrtime();
-    struct store_start start = {s->o.executor->name, s->host, job->grant.device, job->grant.name, s->libraries};
-    if (store_attempt_begin(s->o.store, run->id, &start, &job->attempt, &err)) {
-        scheduler_fault(s, store_trouble(s->o.store), err.text);
-        slots_give(s->o.slots, &job->grant);
-        free(job);
-        return false;
-    }
-    job->next = s->jobs;
-    s->jobs = job;
-    if (launch(s, job, run, &err))
-        refuse_start(s, job, &err);
+    crew->live = 1; /* while it is being made */
+    int status = find_mates(s, start, &err);
+    crew->size = start->count;
+    if (!status)
+        status = record_start(s, start, &refused, &refusal, &err);
+    if (status)
+        drop_start(s, start, &err);
+    for (int i = 0; i < start->count && refused && !status; i++)
+        refuse_start(s, start->jobs[i], &refusal);
+    if (!status && !refused)
+        s->o.executor->release(s->o.executor, crew->executing);
+    for (int i = 0; i < start->count && !status && !refused; i++)
+        scheduler_log(s, "run %s attempt %d started on %s%s", start->jobs[i]->run, start->jobs[i]->attempt,
+                      crew->grant.name, start->count > 1 ? ", in a pack" : "");
+    scheduler_leave(s, crew);
     return !s->trouble[0];
 }
 
@@ -191,13 +275,14 @@ static void fill_pool(struct scheduler *s, int pool, bool *started)
     int widest = slots_widest(s->o.slots, pool);
     while (!s->trouble[0] && slots_free(s->o.slots, pool) > 0) {
         struct error err = {0};
-        struct store_run run;
+        struct start start = {.count = 0};
         bool found = false;
-        if (store_queue_next(&s->queue, s->o.store, s->o.sweep, pool, widest, scheduler_clock(s), &run, &found, &err)) {
+        if (store_queue_next(&s->queue, s->o.store, s->o.sweep, pool, widest, scheduler_clock(s), &start.runs[0],
+                             &found, &err)) {
             scheduler_fault(s, store_trouble(s->o.store), err.text);
             return;
         }
-        if (!found || !start_run(s, &run))
+        if (!found || !start_run(s, &start))
             return;
         *started = true;
     }
@@ -283,29 +368,37 @@ static void on_trouble_timer(uv_timer_t *timer)
 
 /* ------------------------------------------------------------------------------------------------------ recovery */
 
+/* The crew of an adopted attempt: its mates' when one of them was adopted before. */
+static struct crew *find_crew(struct scheduler *s, const struct store_attempt *attempt, struct executor_job *executing)
+{
+    for (struct job *job = s->jobs; executing && job; job = job->next)
+        if (job->crew->executing == executing)
+            return job->crew;
+    struct crew *crew = memory_alloc(1, sizeof *crew);
+    crew->executing = executing;
+    crew->size = attempt->pack;
+    slots_adopt(s->o.slots, attempt->slot, &crew->grant);
+    return crew;
+}
+
 static int recover_run(struct scheduler *s, const char *run, struct error *err)
 {
     struct store_attempt attempt = {0};
-    int status = store_attempt_get(s->o.store, run, 0, &attempt, err);
+    struct executor_job *executing = NULL;
+    struct error why = {0};
+    int place = 0, status = store_attempt_get(s->o.store, run, 0, &attempt, err);
     if (status)
         return status;
-    struct job *job = memory_alloc(1, sizeof *job);
-    snprintf(job->run, sizeof job->run, "%s", run);
-    job->attempt = attempt.attempt;
-    job->adopted = true;
-    job->begun = uv_hrtime();
-    job->next = s->jobs;
-    s->jobs = job;
-    slots_adopt(s->o.slots, attempt.slot, &job->grant);
     char *dir = home_run_dir(s->o.home, run);
-    struct error why = {0};
     if (!attempt.handle)
         error_set(&why, STATUS_FAILED, "it was never let go");
     else if (strcmp(attempt.executor, s->o.executor->name) != 0)
         error_set(&why, STATUS_FAILED, "it was started by the executor '%s'", attempt.executor);
     else
-        s->o.executor->adopt(s->o.executor, attempt.handle, dir, attempt.attempt, &job->executing, &why);
-    if (job->executing)
+        s->o.executor->adopt(s->o.executor, attempt.handle, dir, attempt.attempt, &executing, &place, &why);
+    struct job *job = scheduler_add(s, find_crew(s, &attempt, executing), place, run, attempt.attempt);
+    job->adopted = true;
+    if (executing)
         scheduler_log(s, "run %s attempt %d taken over", run, attempt.attempt);
     else
         refuse_start(s, job, &why);
@@ -345,16 +438,31 @@ int scheduler_recover(struct scheduler *s, struct error *err)
 
 /* ------------------------------------------------------------------------------------------------------ control */
 
+/* Whether all of a crew that is left is to end. */
+static bool all_stopping(const struct scheduler *s, const struct crew *crew)
+{
+    for (const struct job *job = s->jobs; job; job = job->next)
+        if (job->crew == crew && !job->ended && !job->stopping)
+            return false;
+    return true;
+}
+
 void scheduler_cancel(struct scheduler *s)
 {
+    int fresh = 0;
+    struct job **asked = memory_alloc((size_t)scheduler_live(s), sizeof(struct job *));
     for (struct job *job = s->jobs; job; job = job->next) {
         struct store_run run;
         if (job->ended || job->stopping || store_run_find(s->o.store, job->run, &run, NULL) || !run.cancel)
             continue;
         job->stopping = true;
         scheduler_log(s, "run %s attempt %d is being cancelled", job->run, job->attempt);
-        s->o.executor->stop(s->o.executor, job->executing, EXECUTOR_STOP);
+        asked[fresh++] = job;
     }
+    for (int i = 0; i < fresh; i++)
+        s->o.executor->stop(s->o.executor, asked[i]->crew->executing,
+                            all_stopping(s, asked[i]->crew) ? EXECUTOR_ALL : asked[i]->place, EXECUTOR_STOP);
+    free(asked);
 }
 
 void scheduler_drain(struct scheduler *s, bool stop, enum executor_stop how)
@@ -363,8 +471,9 @@ void scheduler_drain(struct scheduler *s, bool stop, enum executor_stop how)
     for (struct job *job = s->jobs; stop && job; job = job->next) {
         if (job->ended || (job->stopping && how != EXECUTOR_KILL))
             continue;
-        job->stopping = true;
-        s->o.executor->stop(s->o.executor, job->executing, how);
+        for (struct job *mate = s->jobs; mate; mate = mate->next)
+            mate->stopping |= mate->crew == job->crew;
+        s->o.executor->stop(s->o.executor, job->crew->executing, EXECUTOR_ALL, how);
     }
 }
 
@@ -385,8 +494,8 @@ json_t *scheduler_to_json(const struct scheduler *s)
 {
     json_t *list = json_array();
     for (const struct job *job = s->jobs; job; job = job->next)
-        json_array_append_new(list, json_pack("{s:s, s:i, s:s, s:s}", "run", job->run, "attempt", job->attempt, "slot",
-                                              job->grant.name, "state",
+        json_array_append_new(list, json_pack("{s:s, s:i, s:s, s:i, s:s}", "run", job->run, "attempt", job->attempt,
+                                              "slot", job->crew->grant.name, "pack", job->crew->size, "state",
                                               job->ended      ? "ended"
                                               : job->stopping ? "stopping"
                                                               : "running"));
@@ -428,11 +537,8 @@ void scheduler_destroy(struct scheduler *s)
         return;
     intake_destroy(s->intake);
     store_queue_fini(&s->queue);
-    while (s->jobs) {
-        struct job *next = s->jobs->next;
-        free(s->jobs);
-        s->jobs = next;
-    }
+    while (s->jobs)
+        scheduler_forget(s, s->jobs);
     free(s->libraries);
     uv_close((uv_handle_t *)&s->fill_timer, on_closed);
     uv_close((uv_handle_t *)&s->journal_timer, on_closed);

@@ -12,8 +12,14 @@
  *                               minutes), or failed
  *   exit 1, out of memory       the same, its cause is "memory": what took it may be gone by then
  *   lost, never let go          queued again; counts for nothing, but waits longer each time in a row (a minute at
- * most) the disk was full           queued again; counts for nothing cancel was asked for        cancelled, unless it
- * got done all the same
+ *                               most)
+ *   the disk was full           queued again; counts for nothing
+ *   cancel was asked for        cancelled, unless it got done all the same
+ *
+ * Runs with `pack` above 1 share a worker with those of equal shape that the queue holds then (store_queue_mates). Each
+ * has its own end, but for a signal that ends the process: whose fault it was cannot be known, so it counts for none of
+ * the pack. A run that failed in a pack, or whose pack was ended so, is tried again by itself. The slot is free when
+ * all of the pack are gone.
  *
  * While the store cannot be written (disk full, another writer), everything waits and is tried again: attempts go on,
  * ends are remembered, no new attempt starts. All on the loop's thread. */
@@ -73,7 +79,8 @@ int scheduler_live(const struct scheduler *s);
 /* Why it cannot go on; "" when it can. */
 const char *scheduler_trouble(const struct scheduler *s);
 
-/* The live attempts: [{"run":..,"attempt":..,"slot":..,"state":"running|stopping|ended"}]. A new reference. */
+/* The live attempts: [{"run":..,"attempt":..,"slot":..,"pack":..,"state":"running|stopping|ended"}]. A new reference.
+ */
 json_t *scheduler_to_json(const struct scheduler *s);
 
 #endif

@@ -20,7 +20,7 @@ static int64_t growing(double first, int times, double most)
 struct verdict {
     enum run_state next;
     const char *cause;
-    bool counts;
+    bool counts, alone;
     int64_t wait; /* us */
     char text[400];
 };
@@ -69,7 +69,9 @@ static void judge(struct scheduler *s, const struct job *job, const struct store
         break;
     case EXECUTOR_SIGNALLED:
         v->cause = end->asked ? "stopped" : "signal";
-        if (!end->asked)
+        if (!end->asked && job->crew->size > 1)
+            v->alone = true; /* nobody knows which of the pack it was: the next time it is */
+        else if (!end->asked)
             judge_failure(s, job, run, v);
         break;
     case EXECUTOR_TIMED_OUT:
@@ -80,7 +82,7 @@ static void judge(struct scheduler *s, const struct job *job, const struct store
         judge_lost(s, job, run, v);
         break;
     case EXECUTOR_NOT_STARTED:
-        if (job->executing || job->adopted) {
+        if (job->crew->executing || job->adopted) {
             judge_lost(s, job, run, v);
         } else {
             v->cause = "start";
@@ -88,31 +90,12 @@ static void judge(struct scheduler *s, const struct job *job, const struct store
         }
         break;
     }
+    v->alone |= v->counts && job->crew->size > 1;
     if (run->cancel && v->next != RUN_DONE) {
         v->next = RUN_CANCELLED;
         v->cause = "cancelled";
         v->counts = false;
     }
-}
-
-/* Everything the run has logged. False: the store is in trouble. */
-static bool take_journal(struct scheduler *s, const struct job *job)
-{
-    const char *runs[] = {job->run};
-    struct intake_result result = {.more = true};
-    while (result.more) {
-        struct error err = {0};
-        if (!intake_pass(s->intake, runs, 1, INTAKE_BUDGET, &result, &err))
-            continue;
-        enum store_trouble kind = store_trouble(s->o.store);
-        if (kind == STORE_BUSY || kind == STORE_FULL) {
-            scheduler_fault(s, kind, err.text);
-            return false;
-        }
-        scheduler_log(s, "run %s: its journal was not taken: %s", job->run, err.text);
-        return true;
-    }
-    return true;
 }
 
 bool scheduler_intake(struct scheduler *s)
@@ -136,13 +119,21 @@ bool scheduler_intake(struct scheduler *s)
     return true;
 }
 
+void scheduler_leave(struct scheduler *s, struct crew *crew)
+{
+    if (--crew->live > 0)
+        return;
+    slots_give(s->o.slots, &crew->grant);
+    free(crew);
+}
+
 void scheduler_forget(struct scheduler *s, struct job *job)
 {
     struct job **at = &s->jobs;
     while (*at != job)
         at = &(*at)->next;
     *at = job->next;
-    slots_give(s->o.slots, &job->grant);
+    scheduler_leave(s, job->crew);
     free(job);
 }
 
@@ -177,32 +168,70 @@ static void log_end(struct scheduler *s, const struct job *job, const struct ver
                   run_state_name(v->next));
 }
 
+/* Everything the run has logged, and begin the group of changes that its end is part of. */
+static int take_journal(struct scheduler *s, const struct job *job, struct error *err)
+{
+    const char *runs[] = {job->run};
+    for (;;) {
+        struct intake_result result;
+        struct error why = {0};
+        int status = store_group_begin(s->o.store, err);
+        if (status)
+            return status;
+        if (!intake_pass(s->intake, runs, 1, INTAKE_BUDGET, &result, &why)) {
+            if (!result.more)
+                return STATUS_OK;
+            status = store_group_end(s->o.store, true, err);
+            if (status)
+                return status;
+            continue;
+        }
+        store_group_end(s->o.store, false, NULL);
+        enum store_trouble kind = store_trouble(s->o.store);
+        if (kind == STORE_BUSY || kind == STORE_FULL)
+            return error_set(err, STATUS_FAILED, "%s", why.text);
+        scheduler_log(s, "run %s: its journal was not taken: %s", job->run, why.text);
+        return store_group_begin(s->o.store, err);
+    }
+}
+
+static int record_end(struct scheduler *s, const struct job *job, struct store_run *run, struct verdict *v,
+                      struct error *err)
+{
+    int status = take_journal(s, job, err);
+    if (status)
+        return status;
+    status = store_run_find(s->o.store, job->run, run, err);
+    if (!status) {
+        judge(s, job, run, v);
+        struct store_exit exit = {.cause = v->cause,
+                                  .text = v->text[0] ? v->text : NULL,
+                                  .code = job->end.code,
+                                  .signal = job->end.signal,
+                                  .cpu_us = job->end.cpu_us,
+                                  .peak_bytes = job->end.peak_bytes,
+                                  .counts = v->counts,
+                                  .alone = v->alone,
+                                  .not_before = v->next == RUN_QUEUED && v->wait ? scheduler_clock(s) + v->wait : 0};
+        status = store_attempt_end(s->o.store, job->run, job->attempt, &exit, v->next, err);
+    }
+    int end = store_group_end(s->o.store, !status, err);
+    return status ? status : end;
+}
+
 bool scheduler_settle(struct scheduler *s, struct job *job)
 {
     struct error err = {0};
     struct store_run run;
     struct verdict v;
-    if (!take_journal(s, job))
-        return false;
-    int status = store_run_find(s->o.store, job->run, &run, &err);
-    if (!status) {
-        judge(s, job, &run, &v);
-        struct store_exit exit = {.cause = v.cause,
-                                  .text = v.text[0] ? v.text : NULL,
-                                  .code = job->end.code,
-                                  .signal = job->end.signal,
-                                  .cpu_us = job->end.cpu_us,
-                                  .peak_bytes = job->end.peak_bytes,
-                                  .counts = v.counts,
-                                  .not_before = v.next == RUN_QUEUED && v.wait ? scheduler_clock(s) + v.wait : 0};
-        status = store_attempt_end(s->o.store, job->run, job->attempt, &exit, v.next, &err);
-    }
-    if (status) {
+    if (record_end(s, job, &run, &v, &err)) {
+        const char *runs[] = {job->run};
         enum store_trouble kind = store_trouble(s->o.store);
         scheduler_fault(s, kind, err.text);
         if (kind != STORE_BROKEN)
             return false;
         scheduler_log(s, "run %s: its end could not be recorded: %s", job->run, err.text);
+        intake_pass(s->intake, runs, 1, INTAKE_BUDGET, NULL, NULL); /* what it measured is right all the same */
         scheduler_forget(s, job);
         return true;
     }
@@ -215,11 +244,11 @@ bool scheduler_settle(struct scheduler *s, struct job *job)
     return true;
 }
 
-void scheduler_on_end(void *arg, struct executor_job *executing, const struct executor_end *end)
+void scheduler_on_end(void *arg, struct executor_job *executing, int place, const struct executor_end *end)
 {
     struct scheduler *s = arg;
     struct job *job = s->jobs;
-    while (job && job->executing != executing)
+    while (job && !(job->crew->executing == executing && job->place == place))
         job = job->next;
     if (!job)
         return;

@@ -6,13 +6,22 @@
 #include "harness/scheduler.h"
 #include "harness/store_queue.h"
 
+/* A worker's runs: one, or a pack. They have its slot until the last of them is settled, which is when all of its
+ * processes are gone. */
+struct crew {
+    struct executor_job *executing; /* NULL: nothing was started */
+    struct slots_grant grant;
+    int size; /* runs it was started with */
+    int live; /* of these, not settled yet */
+};
+
 /* One live attempt. */
 struct job {
     struct job *next;
-    struct executor_job *executing;
+    struct crew *crew;
+    int place; /* in the crew, as the executor counts */
     char run[CONFIG_ID];
     int attempt;
-    struct slots_grant grant;
     bool stopping; /* asked to end */
     bool ended;    /* gone, but the store does not know yet */
     bool adopted;
@@ -54,11 +63,18 @@ uint64_t scheduler_room(const struct scheduler *s);
 /* Record the end of a job that has ended. True: it is gone from the list. False: to be tried again. */
 bool scheduler_settle(struct scheduler *s, struct job *job);
 
-void scheduler_on_end(void *arg, struct executor_job *executing, const struct executor_end *end);
+void scheduler_on_end(void *arg, struct executor_job *executing, int place, const struct executor_end *end);
 
 /* The journals of all live attempts; false when the store is in trouble. */
 bool scheduler_intake(struct scheduler *s);
 
+/* A new job of a crew, in the list. */
+struct job *scheduler_add(struct scheduler *s, struct crew *crew, int place, const char *run, int attempt);
+
+/* One less of a crew; with its last it is gone, and its slot free. */
+void scheduler_leave(struct scheduler *s, struct crew *crew);
+
+/* Out of the list, and out of its crew. */
 void scheduler_forget(struct scheduler *s, struct job *job);
 
 #endif

@@ -56,14 +56,17 @@ static bool read_bool(struct spec_parse *p, const char *name, const yaml_node_t 
 
 void spec_read_run(struct spec_parse *p, const yaml_node_t *node)
 {
-    static const char *const words[] = {"slots", "retries", "timeout", "priority", "fail_fast", NULL};
+    static const char *const words[] = {"slots", "pack", "retries", "timeout", "priority", "fail_fast", NULL};
     struct spec_limits *limits = &p->spec->limits;
     struct yaml_map map;
-    yaml_flatten(&p->reader, node, "run: want a mapping of slots, retries, timeout, priority, fail_fast", 2, &map);
+    yaml_flatten(&p->reader, node, "run: want a mapping of slots, pack, retries, timeout, priority, fail_fast", 2,
+                 &map);
     for (int i = 0; i < map.count; i++) {
         const struct yaml_entry *e = &map.entries[i];
         if (strcmp(e->key, "slots") == 0) {
             spec_read_integer(p, "slots", e->value, 1, 1024, &limits->slots);
+        } else if (strcmp(e->key, "pack") == 0) {
+            spec_read_integer(p, "pack", e->value, 1, SPEC_PACK_MOST, &limits->pack);
         } else if (strcmp(e->key, "retries") == 0) {
             spec_read_integer(p, "retries", e->value, 0, 1000, &limits->retries);
         } else if (strcmp(e->key, "priority") == 0) {
@@ -310,7 +313,7 @@ static void parse_fini(struct spec_parse *p)
 int spec_parse(struct spec *spec, const char *text, size_t size, const char *path, const char *directory, FILE *report,
                struct error *err)
 {
-    *spec = (struct spec){.limits = {.slots = 1, .retries = 2}};
+    *spec = (struct spec){.limits = {.slots = 1, .pack = 1, .retries = 2}};
     struct spec_parse p = {.spec = spec, .directory = directory};
     config_init(&spec->base);
     spec->path = memory_string(path);

@@ -30,6 +30,7 @@ enum {
     SPEC_RUNS_MOST = 100000,   /* points of the grid times variants, before exclude */
     SPEC_NAME = 65,            /* sweep and variant names: at most 64 bytes */
     SPEC_BENCH_MOST = 32,      /* values of one bench list */
+    SPEC_PACK_MOST = 64,       /* runs that share a worker */
 };
 
 enum spec_bench_kind { BENCH_DECODE, BENCH_LAST_TOKEN, BENCH_KINDS }; /* "decode", "last-token" */
@@ -47,7 +48,8 @@ struct spec_after {
 
 /* How its runs are scheduled. */
 struct spec_limits {
-    int64_t slots;      /* slots a run takes; default 1 */
+    int64_t slots;      /* slots a worker takes; default 1 */
+    int64_t pack;       /* runs of equal shape that share a worker, at most; default 1 */
     int64_t retries;    /* attempts after the first failed one; default 2 */
     int64_t timeout_us; /* of one attempt; 0: none, the default */
     int64_t priority;   /* higher first; default 0 */

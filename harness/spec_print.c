@@ -77,3 +77,32 @@ int spec_print(const struct spec *spec, store_digests *digests, struct store *s,
     int end = table_end(t, status ? NULL : err);
     return status ? status : end;
 }
+
+int64_t spec_workers(const struct spec *spec)
+{
+    struct {
+        char name[CONFIG_ID];
+        int64_t runs;
+    } *shapes = NULL;
+    size_t count = 0;
+    int64_t workers = 0;
+    if (spec->limits.pack < 2)
+        return spec->run_count;
+    for (int64_t i = 0; i < spec->run_count; i++) {
+        struct config cfg;
+        char shape[CONFIG_ID];
+        size_t at = 0;
+        spec_run(spec, i, &cfg);
+        config_shape(&cfg, shape);
+        while (at < count && strcmp(shapes[at].name, shape) != 0)
+            at++;
+        if (at == count) {
+            shapes = memory_resize(shapes, count + 1, sizeof *shapes);
+            memcpy(shapes[count].name, shape, sizeof shape);
+            shapes[count++].runs = 0;
+        }
+        workers += shapes[at].runs++ % spec->limits.pack == 0;
+    }
+    free(shapes);
+    return workers;
+}

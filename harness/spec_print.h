@@ -13,4 +13,7 @@
 int spec_print(const struct spec *spec, store_digests *digests, struct store *s, FILE *out, enum table_format format,
                struct error *err);
 
+/* How many workers its runs are shared out to when none of them exists yet: packs of equal shape. */
+int64_t spec_workers(const struct spec *spec);
+
 #endif

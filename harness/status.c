@@ -77,8 +77,9 @@ int status_collect(struct store *store, const char *sweep, json_t **out, struct 
         "LEFT JOIN (SELECT DISTINCT sweep, run FROM sweep_run WHERE ?1 IS NULL OR sweep = ?1) m ON m.sweep = s.name "
         "LEFT JOIN run r ON r.id = m.run WHERE ?1 IS NULL OR s.name = ?1 GROUP BY s.name ORDER BY s.created, s.name";
     static const char live_sql[] =
-        "SELECT r.id AS run, r.sweep, r.variant, r.seed, r.state, r.attempts AS attempt, a.slot, r.started, "
-        "coalesce((SELECT step FROM journal j WHERE j.run = r.id), 0) AS step, r.steps, r.cancel, "
+        "SELECT r.id AS run, r.sweep, r.variant, r.seed, r.state, r.attempts AS attempt, a.slot, coalesce(a.pack, 1) "
+        "AS "
+        "pack, r.started, coalesce((SELECT step FROM journal j WHERE j.run = r.id), 0) AS step, r.steps, r.cancel, "
         "(SELECT ce FROM step t WHERE t.run = r.id ORDER BY step DESC LIMIT 1) AS loss, "
         "(SELECT avg(ms) FROM (SELECT ms FROM step t WHERE t.run = r.id AND typeof(ms) IN ('real', 'integer') "
         "ORDER BY step DESC LIMIT 10)) AS ms FROM run r LEFT JOIN attempt a ON a.run = r.id AND a.attempt = r.attempts "
@@ -104,10 +105,13 @@ int status_collect(struct store *store, const char *sweep, json_t **out, struct 
     }
     size_t i;
     json_t *row;
+    bool paused = false;
+    store_queue_paused(store, &paused, NULL);
     for (i = 0; (row = json_array_get(sweeps, i)); i++)
         json_object_set_new(row, "paused", json_boolean(json_integer_value(json_object_get(row, "paused"))));
     add_time_left(live);
-    *out = json_pack("{s:o, s:o, s:o}", "sweeps", sweeps, "live", live, "failures", failures);
+    *out =
+        json_pack("{s:b, s:o, s:o, s:o}", "paused", (int)paused, "sweeps", sweeps, "live", live, "failures", failures);
     return STATUS_OK;
 }
 
@@ -115,7 +119,10 @@ int status_run(struct store *store, const char *id, json_t **out, struct error *
 {
     static const struct {
         const char *name, *sql;
-    } parts[] = {{"attempts", "SELECT * FROM attempt WHERE run = ?1 ORDER BY attempt"},
+    } parts[] = {{"attempts",
+                  "SELECT *, (SELECT group_concat(b.run, ' ') FROM attempt b WHERE b.pid = a.pid AND b.pid_started = "
+                  "a.pid_started AND b.boot_id = a.boot_id AND b.run <> a.run) AS mates FROM attempt a "
+                  "WHERE run = ?1 ORDER BY attempt"},
                  {"evals", "SELECT step, split, loss, tokens FROM eval WHERE run = ?1 ORDER BY step, split"},
                  {"events", "SELECT * FROM (SELECT id, time, attempt, step, kind, text FROM event WHERE run = ?1 "
                             "ORDER BY id DESC LIMIT 20) ORDER BY id"}};
@@ -180,18 +187,22 @@ char *status_duration(double seconds, char *to)
 
 char *status_live(const json_t *live, char *to)
 {
-    char left[32], loss[32] = "-";
+    char left[32], loss[32] = "-", shared[32] = "";
     const json_t *value = json_object_get(live, "loss"), *seconds = json_object_get(live, "seconds_left");
     if (json_is_number(value))
         snprintf(loss, sizeof loss, "%.4f", json_number_value(value));
     else if (json_is_string(value))
         snprintf(loss, sizeof loss, "%s", json_string_value(value));
     status_duration(json_is_number(seconds) ? json_number_value(seconds) : -1, left);
+    long long pack = (long long)json_integer_value(json_object_get(live, "pack"));
+    if (pack > 1)
+        snprintf(shared, sizeof shared, "  pack of %lld", pack);
     bool ending = json_integer_value(json_object_get(live, "cancel")) != 0;
-    snprintf(to, 256, "%s  %-14.40s seed %-4lld step %lld/%lld  loss %s  left %s%s",
+    snprintf(to, 256, "%s  %-14.40s seed %-4lld step %lld/%lld  loss %s  left %s%s%s",
              json_string_value(json_object_get(live, "run")), json_string_value(json_object_get(live, "variant")),
              (long long)json_integer_value(json_object_get(live, "seed")),
              (long long)json_integer_value(json_object_get(live, "step")),
-             (long long)json_integer_value(json_object_get(live, "steps")), loss, left, ending ? "  (ending)" : "");
+             (long long)json_integer_value(json_object_get(live, "steps")), loss, left, shared,
+             ending ? "  (ending)" : "");
     return to;
 }

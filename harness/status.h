@@ -8,9 +8,10 @@
 
 #include "harness/store.h"
 
-/* {"sweeps":[{"sweep":..,"paused":..,"runs":..,"queued":..,"starting":..,"running":..,"done":..,"failed":..,
+/* {"paused":(the whole queue),
+ *  "sweeps":[{"sweep":..,"paused":..,"runs":..,"queued":..,"starting":..,"running":..,"done":..,"failed":..,
  *   "cancelled":..,"submitted":us}],
- *  "live":[{"run":..,"sweep":..,"variant":..,"seed":..,"state":..,"attempt":..,"slot":..,"started":us,"step":..,
+ *  "live":[{"run":..,"sweep":..,"variant":..,"seed":..,"state":..,"attempt":..,"slot":..,"pack":..,"started":us,"step":..,
  *   "steps":..,"loss":..,"ms":..,"seconds_left":..}],
  *  "failures":[{"run":..,"sweep":..,"variant":..,"attempt":..,"cause":..,"text":..,"ended":us}]}
  * sweep: one sweep's part of it, or NULL. Numbers that are not known are null. failures: the latest ten runs that

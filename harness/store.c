@@ -85,14 +85,22 @@ enum store_trouble store_trouble(const struct store *s)
 
 /* --------------------------------------------------------------------------------------------- statements */
 
-sqlite3_stmt *store_prepare(struct store *s, const char *sql, struct error *err)
+sqlite3_stmt *store_prepared(const struct store *s, const char *sql)
 {
     for (int i = 0; i < s->cached; i++)
-        if (s->cache[i].sql == sql) {
-            sqlite3_reset(s->cache[i].statement);
-            sqlite3_clear_bindings(s->cache[i].statement);
+        if (s->cache[i].sql == sql)
             return s->cache[i].statement;
-        }
+    return NULL;
+}
+
+sqlite3_stmt *store_prepare(struct store *s, const char *sql, struct error *err)
+{
+    sqlite3_stmt *known = store_prepared(s, sql);
+    if (known) {
+        sqlite3_reset(known);
+        sqlite3_clear_bindings(known);
+        return known;
+    }
     if (s->cached == STORE_STATEMENTS) {
         store_refuse(s, err, "%s: too many prepared statements; raise STORE_STATEMENTS", s->path);
         return NULL;
@@ -148,6 +156,8 @@ void store_bind_int_or_null(sqlite3_stmt *statement, int at, int64_t value, int6
 
 int store_begin(struct store *s, bool full, struct error *err)
 {
+    if (s->grouped)
+        return s->group_failed || full ? store_refuse(s, err, "%s: not in this group of changes", s->path) : STATUS_OK;
     if (s->mode != STORE_WRITE)
         return store_refuse(s, err, "%s: opened for reading", s->path);
     if (full != s->full_sync) {
@@ -166,6 +176,8 @@ int store_begin(struct store *s, bool full, struct error *err)
 
 int store_commit(struct store *s, struct error *err)
 {
+    if (s->grouped)
+        return STATUS_OK;
     sqlite3_stmt *commit = store_prepare(s, "COMMIT", err);
     int status = commit ? store_step(s, commit, "commit", err) : STATUS_FAILED;
     if (status)
@@ -178,10 +190,32 @@ int store_commit(struct store *s, struct error *err)
 
 void store_rollback(struct store *s)
 {
+    if (s->grouped) {
+        s->group_failed = true;
+        return;
+    }
     /* SQLite has already rolled back after some failures, a full disk among them. */
     if (!sqlite3_get_autocommit(s->db))
         sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
     s->in_transaction = false;
+}
+
+int store_group_begin(struct store *s, struct error *err)
+{
+    int status = store_begin(s, false, err);
+    s->grouped = !status;
+    s->group_failed = false;
+    return status;
+}
+
+int store_group_end(struct store *s, bool keep, struct error *err)
+{
+    bool failed = s->group_failed;
+    s->grouped = s->group_failed = false;
+    if (keep && !failed)
+        return store_commit(s, err);
+    store_rollback(s);
+    return failed ? STATUS_FAILED : STATUS_OK;
 }
 
 int store_add_event(struct store *s, const char *sweep, const char *run, int attempt, const char *kind,

@@ -53,6 +53,14 @@ enum store_trouble store_trouble(const struct store *s);
 /* How long a change waits for another process' write lock before it fails as STORE_BUSY; 250 ms at first. */
 void store_set_patience(struct store *s, int milliseconds);
 
+/* Make the changes from here to the end of the group in one transaction, which costs less than one each. When one of
+ * them fails none is made, and those after it fail too. No submit, cancel, retry or pause in it. */
+int store_group_begin(struct store *s, struct error *err);
+
+/* Commit, or with `keep` false undo. After a change that failed: undone, STATUS_FAILED with that change's trouble, and
+ * err as that change left it. */
+int store_group_end(struct store *s, bool keep, struct error *err);
+
 /* UTC, microseconds since 1970. */
 int64_t store_now(void);
 
@@ -72,6 +80,8 @@ struct store_run {
     int device;                 /* enum device_kind: which pool of slots it needs */
     int64_t priority, position; /* higher priority first, then lower position */
     int64_t slots, retries, timeout_us;
+    int64_t pack;                    /* runs that may share a worker; 1: none with it */
+    char shape[CONFIG_ID];           /* of those; "" when pack is 1 */
     int attempts;                    /* made so far; the number of the last one */
     int failures;                    /* failed attempts that count against retries */
     int64_t created, started, ended; /* UTC us; 0: not yet */
@@ -91,6 +101,7 @@ struct store_attempt {
     char *handle;               /* what the executor needs to find it again; opaque here */
     int64_t pid, pid_started;   /* 0: none. pid_started: field 22 of /proc/PID/stat */
     char *boot_id;
+    int pack;                     /* runs its worker was given */
     char *outcome, *outcome_text; /* the journal's last word (done, failed, stopped); NULL: none */
     char *cause;                  /* how it ended; NULL: it has not */
 };
@@ -117,8 +128,8 @@ int store_run_find(struct store *s, const char *id, struct store_run *run, struc
 int store_run_config(struct store *s, const char *id, struct config *cfg, struct error *err);
 int store_run_after(struct store *s, const char *id, struct spec_after *after, struct error *err);
 
-/* The next run to start: queued, its delay over, wanted by a sweep that is not paused, needing `device` and at most
- * `slots` slots. *found tells whether there is one. Does not change anything. */
+/* The next run to start: queued, its delay over, the queue not paused, wanted by a sweep that is not paused, needing
+ * `device` and at most `slots` slots. *found tells whether there is one. Does not change anything. */
 int store_next_queued(struct store *s, int device, int64_t slots, int64_t now, struct store_run *run, bool *found,
                       struct error *err);
 
@@ -150,7 +161,15 @@ int store_submit(struct store *s, const struct spec *spec, store_digests *digest
 /* STATUS_BAD_INPUT, with the nearest name, when there is no such sweep. */
 int store_sweep_find(struct store *s, const char *name, struct error *err);
 
+/* *finished: none of its runs is queued or live on its behalf; only then *all_done means something. Asked after every
+ * end of a run, so what it costs must not grow with the runs that are over. */
+int store_sweep_finished(struct store *s, const char *name, bool *finished, bool *all_done, struct error *err);
+
 int store_sweep_pause(struct store *s, const char *name, bool paused, struct error *err);
+
+/* The whole queue, also of what is submitted later (store_next_queued); beside, not instead of, the sweeps' own. */
+int store_queue_pause(struct store *s, bool paused, struct error *err);
+int store_queue_paused(struct store *s, bool *paused, struct error *err);
 
 struct store_changed {
     int64_t queued; /* cancel: cancelled at once. retry: queued again */
@@ -172,6 +191,7 @@ int store_retry(struct store *s, const char *sweep, const char *run, struct stor
 struct store_start {
     const char *executor, *host, *device, *slot;
     const char *libraries; /* JSON object: name -> version; NULL: unknown */
+    int pack;              /* runs its worker is given, this one counted; 0 is 1 */
 };
 
 /* queued -> starting. *attempt: its number, from 1. Call before the worker is started. */
@@ -190,6 +210,7 @@ struct store_exit {
     int64_t cpu_us, peak_bytes; /* -1: unknown */
     bool counts;                /* against the retries (a lost worker or a stop does not) */
     int64_t not_before;         /* next == RUN_QUEUED: when it may start again; 0: at once */
+    bool alone;                 /* from now on it shares no worker */
 };
 
 /* starting | running -> next: done, failed, cancelled or queued. Take in the journal first (harness/intake.h).

@@ -15,6 +15,8 @@ struct store {
     int patience;
     bool full_sync;
     bool in_transaction;
+    bool grouped;      /* between store_group_begin and _end: begin and commit of the changes do nothing ... */
+    bool group_failed; /* ... and one of them wanted to roll back, so that nothing of the group may stay */
     struct {
         const char *sql; /* the literal's address is the key */
         sqlite3_stmt *statement;
@@ -30,6 +32,10 @@ int store_refuse(struct store *s, struct error *err, const char *format, ...) __
 
 /* A prepared statement for a string literal, reset and unbound; kept until the store closes. NULL on failure. */
 sqlite3_stmt *store_prepare(struct store *s, const char *sql, struct error *err);
+
+/* The same as it was left: NULL when it was not prepared before. For a statement whose every parameter is bound again
+ * and whose every use ended in store_step. */
+sqlite3_stmt *store_prepared(const struct store *s, const char *sql);
 
 /* BEGIN IMMEDIATE, waiting as long as the patience; a full one is synced to the disk at its commit. */
 int store_begin(struct store *s, bool full, struct error *err);

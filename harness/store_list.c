@@ -17,7 +17,8 @@ const char *run_state_name(enum run_state state)
     "r.id, r.sweep, r.variant, r.seed, r.state, r.wants, r.priority, r.position, r.slots, r.retries, r.timeout_us, "   \
     "r.attempts, r.failures, r.created, r.started, r.ended, r.not_before, r.cancel, r.steps, "                         \
     "coalesce((SELECT step FROM journal j WHERE j.run = r.id), 0), "                                                   \
-    "EXISTS (SELECT 1 FROM sweep_run m JOIN sweep s ON s.name = m.sweep WHERE m.run = r.id AND s.fail_fast) "
+    "EXISTS (SELECT 1 FROM sweep_run m JOIN sweep s ON s.name = m.sweep WHERE m.run = r.id AND s.fail_fast), "         \
+    "r.pack, r.shape "
 
 static void copy_text(char *to, size_t room, sqlite3_stmt *row, int column)
 {
@@ -54,6 +55,8 @@ static void read_run(sqlite3_stmt *row, struct store_run *run)
     run->steps = sqlite3_column_int64(row, 18);
     run->step = sqlite3_column_int64(row, 19);
     run->fail_fast = sqlite3_column_int(row, 20) != 0;
+    run->pack = sqlite3_column_int64(row, 21);
+    copy_text(run->shape, sizeof run->shape, row, 22);
 }
 
 int store_runs_each(struct store *s, const struct store_filter *filter, store_run_each *each, void *arg,
@@ -177,6 +180,7 @@ int store_next_queued(struct store *s, int device, int64_t slots, int64_t now, s
     sqlite3_stmt *row =
         store_prepare(s,
                       "SELECT " RUN_COLUMNS "FROM run r WHERE r.state = 'queued' AND r.wants = ?1 AND r.slots <= ?2 "
+                      "AND NOT EXISTS (SELECT 1 FROM meta WHERE key = 'paused') "
                       "AND (r.not_before <= ?3 OR r.not_before > ?3 + " DELAY_MOST_US ") "
                       "AND EXISTS (SELECT 1 FROM sweep_run m JOIN sweep s ON s.name = m.sweep "
                       "WHERE m.run = r.id AND m.wanted AND NOT s.paused) "
@@ -259,7 +263,7 @@ int store_attempt_get(struct store *s, const char *run, int attempt, struct stor
     sqlite3_stmt *row = store_prepare(
         s,
         "SELECT attempt, started, ended, executor, host, device, slot, handle, pid, pid_started, boot_id, outcome, "
-        "outcome_text, cause FROM attempt WHERE run = ?1 AND attempt = iif(?2 = 0, (SELECT max(attempt) FROM "
+        "outcome_text, cause, pack FROM attempt WHERE run = ?1 AND attempt = iif(?2 = 0, (SELECT max(attempt) FROM "
         "attempt WHERE run = ?1), ?2)",
         err);
     if (!row)
@@ -283,6 +287,7 @@ int store_attempt_get(struct store *s, const char *run, int attempt, struct stor
         out->outcome = owned_text(row, 11);
         out->outcome_text = owned_text(row, 12);
         out->cause = owned_text(row, 13);
+        out->pack = sqlite3_column_int(row, 14);
     } else if (code == SQLITE_DONE) {
         status = error_set(err, STATUS_BAD_INPUT, "run %s: no attempt %d", run, attempt);
     } else {
@@ -304,4 +309,41 @@ void store_attempt_fini(struct store_attempt *a)
     free(a->outcome_text);
     free(a->cause);
     *a = (struct store_attempt){0};
+}
+
+/* A statement whose one row is one truth; ?1 is a sweep. */
+static int ask_sweep(struct store *s, const char *sql, const char *name, bool *answer, struct error *err)
+{
+    sqlite3_stmt *row = store_prepare(s, sql, err);
+    if (!row)
+        return STATUS_FAILED;
+    store_bind_text(row, 1, name);
+    int status = STATUS_OK;
+    if (sqlite3_step(row) == SQLITE_ROW)
+        *answer = sqlite3_column_int(row, 0) != 0;
+    else
+        status = store_fail(s, err, "read a sweep");
+    sqlite3_reset(row);
+    return status;
+}
+
+int store_sweep_finished(struct store *s, const char *name, bool *finished, bool *all_done, struct error *err)
+{
+    /* By the index of states, which has few live runs, and the next of the queue first. Runs that another sweep keeps
+     * alive after a cancel are not this one's concern. */
+    static const char live[] =
+        "SELECT EXISTS (SELECT 1 FROM run r CROSS JOIN sweep_run m ON m.run = r.id AND m.sweep = ?1 "
+        "WHERE r.state IN ('starting', 'running') AND (m.wanted OR r.cancel))";
+    static const char queued[] =
+        "SELECT EXISTS (SELECT 1 FROM run r CROSS JOIN sweep_run m ON m.run = r.id AND m.sweep = ?1 "
+        "WHERE r.state = 'queued' AND m.wanted)";
+    static const char done[] = "SELECT NOT EXISTS (SELECT 1 FROM sweep_run m JOIN run r ON r.id = m.run "
+                               "WHERE m.sweep = ?1 AND r.state <> 'done')";
+    bool left = false;
+    int status = ask_sweep(s, live, name, &left, err);
+    if (!status && !left)
+        status = ask_sweep(s, queued, name, &left, err);
+    *finished = !status && !left;
+    *all_done = false;
+    return *finished ? ask_sweep(s, done, name, all_done, err) : status;
 }

@@ -20,6 +20,10 @@ static const struct store_migration steps[] = {
      "AND coalesce((SELECT config ->> '$.precision' FROM run WHERE id = bench_before.run), 'auto') <> 'fp32'), "
      "'bf16', 'fp32'), tokens_per_s, ms, repeats, device, attempt FROM bench_before;"
      "DROP TABLE bench_before"},
+    {"ALTER TABLE run ADD COLUMN pack INTEGER NOT NULL DEFAULT 1;"
+     "ALTER TABLE run ADD COLUMN shape TEXT NOT NULL DEFAULT '';"
+     "CREATE INDEX run_pack ON run (shape, priority, position) WHERE pack > 1 AND state = 'queued';"
+     "ALTER TABLE attempt ADD COLUMN pack INTEGER NOT NULL DEFAULT 1"},
     {NULL},
 };
 

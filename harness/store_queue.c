@@ -10,6 +10,7 @@ enum { LOST_QUICKLY_US = 10000000, LOST_COUNTED = 16 };
 void store_queue_fini(struct store_queue *q)
 {
     sqlite3_finalize(q->next);
+    sqlite3_finalize(q->mates);
     sqlite3_finalize(q->texts);
     *q = (struct store_queue){0};
 }
@@ -47,6 +48,35 @@ int store_queue_next(struct store_queue *q, struct store *s, const char *sweep, 
     if (code != SQLITE_ROW && code != SQLITE_DONE)
         return error_set(err, STATUS_FAILED, "the queue cannot be read: %s", sqlite3_errstr(code));
     return *found ? store_run_find(s, id, run, err) : STATUS_OK;
+}
+
+int store_queue_mates(struct store_queue *q, struct store *s, const char *sweep, const struct store_run *run,
+                      int64_t now, int most, struct store_run *mates, int *count, struct error *err)
+{
+    *count = 0;
+    int code = SQLITE_DONE,
+        status = prepare(s, &q->mates,
+                         "SELECT id FROM run r WHERE shape = ?1 AND priority = ?2 AND state = 'queued' AND pack > 1 "
+                         "AND pack = ?3 AND slots = ?4 AND not_before <= ?5 AND id <> ?6 "
+                         "AND EXISTS (SELECT 1 FROM sweep_run m JOIN sweep w ON w.name = m.sweep WHERE m.run = r.id "
+                         "AND m.wanted AND NOT w.paused AND (?7 IS NULL OR m.sweep = ?7)) ORDER BY position LIMIT ?8",
+                         err);
+    if (status)
+        return status;
+    sqlite3_bind_text(q->mates, 1, run->shape, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(q->mates, 2, run->priority);
+    sqlite3_bind_int64(q->mates, 3, run->pack);
+    sqlite3_bind_int64(q->mates, 4, run->slots);
+    sqlite3_bind_int64(q->mates, 5, now);
+    sqlite3_bind_text(q->mates, 6, run->id, -1, SQLITE_STATIC);
+    sqlite3_bind_text(q->mates, 7, sweep, -1, SQLITE_STATIC);
+    sqlite3_bind_int(q->mates, 8, most);
+    while (!status && *count < most && (code = sqlite3_step(q->mates)) == SQLITE_ROW)
+        status = store_run_find(s, (const char *)sqlite3_column_text(q->mates, 0), &mates[(*count)++], err);
+    sqlite3_reset(q->mates);
+    if (!status && code != SQLITE_ROW && code != SQLITE_DONE)
+        status = error_set(err, STATUS_FAILED, "the queue cannot be read: %s", sqlite3_errstr(code));
+    return status;
 }
 
 int store_queue_texts(struct store_queue *q, struct store *s, const char *run, char **config, char **after,

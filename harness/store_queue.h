@@ -6,7 +6,7 @@
 
 /* Statements that are asked again and again; zeroed to begin with. */
 struct store_queue {
-    sqlite3_stmt *next, *texts;
+    sqlite3_stmt *next, *mates, *texts;
 };
 
 void store_queue_fini(struct store_queue *q); /* before store_close */
@@ -14,6 +14,11 @@ void store_queue_fini(struct store_queue *q); /* before store_close */
 /* store_next_queued, of one sweep's runs only when sweep is not NULL. */
 int store_queue_next(struct store_queue *q, struct store *s, const char *sweep, int device, int64_t slots, int64_t now,
                      struct store_run *run, bool *found, struct error *err);
+
+/* The runs that may share a worker with `run`, in the order of the queue: queued as it is, of equal shape, pack, slots
+ * and priority. Up to `most` of them into mates; *count says how many. */
+int store_queue_mates(struct store_queue *q, struct store *s, const char *sweep, const struct store_run *run,
+                      int64_t now, int most, struct store_run *mates, int *count, struct error *err);
 
 /* A run's configuration and what to do after it, as the JSON that is stored; on the heap. *after is NULL for nothing.
  */

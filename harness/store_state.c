@@ -54,8 +54,8 @@ static int insert_attempt(struct store *s, const char *run, int attempt, int64_t
 {
     sqlite3_stmt *insert = store_prepare(
         s,
-        "INSERT INTO attempt (run, attempt, started, executor, host, device, slot, version, revision, libraries) "
-        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        "INSERT INTO attempt (run, attempt, started, executor, host, device, slot, version, revision, libraries, "
+        "pack) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         err);
     if (!insert)
         return STATUS_FAILED;
@@ -69,6 +69,7 @@ static int insert_attempt(struct store *s, const char *run, int attempt, int64_t
     store_bind_text(insert, 8, version_string());
     store_bind_text(insert, 9, version_revision());
     store_bind_text(insert, 10, start->libraries);
+    store_bind_int(insert, 11, start->pack > 1 ? start->pack : 1);
     return store_step(s, insert, "record an attempt", err);
 }
 
@@ -184,8 +185,8 @@ static int set_ended(struct store *s, const char *run, int64_t now, const struct
 {
     sqlite3_stmt *update =
         store_prepare(s,
-                      "UPDATE run SET state = ?2, ended = ?3, failures = failures + ?4, not_before = ?5, cancel = 0 "
-                      "WHERE id = ?1",
+                      "UPDATE run SET state = ?2, ended = ?3, failures = failures + ?4, not_before = ?5, cancel = 0, "
+                      "pack = iif(?6, 1, pack), shape = iif(?6, '', shape) WHERE id = ?1",
                       err);
     if (!update)
         return STATUS_FAILED;
@@ -194,6 +195,7 @@ static int set_ended(struct store *s, const char *run, int64_t now, const struct
     store_bind_int_or_null(update, 3, next == RUN_QUEUED ? 0 : now, 0);
     store_bind_int(update, 4, x->counts);
     store_bind_int(update, 5, next == RUN_QUEUED ? x->not_before : 0);
+    store_bind_int(update, 6, x->alone);
     return store_step(s, update, "end a run", err);
 }
 
@@ -255,6 +257,32 @@ int store_sweep_pause(struct store *s, const char *name, bool paused, struct err
     status = store_step(s, update, "pause a sweep", err);
     if (!status && sqlite3_changes(s->db) > 0)
         status = store_add_event(s, name, NULL, 0, paused ? "paused" : "resumed", "", err);
+    return finish(s, status, err);
+}
+
+int store_queue_paused(struct store *s, bool *paused, struct error *err)
+{
+    sqlite3_stmt *row = store_prepare(s, "SELECT EXISTS (SELECT 1 FROM meta WHERE key = 'paused')", err);
+    if (!row)
+        return STATUS_FAILED;
+    int status = sqlite3_step(row) == SQLITE_ROW ? STATUS_OK : store_fail(s, err, "read the queue");
+    *paused = !status && sqlite3_column_int(row, 0);
+    sqlite3_reset(row);
+    return status;
+}
+
+int store_queue_pause(struct store *s, bool paused, struct error *err)
+{
+    int status = store_begin(s, true, err);
+    if (status)
+        return status;
+    sqlite3_stmt *change = store_prepare(
+        s, paused ? "INSERT OR IGNORE INTO meta VALUES ('paused', 1)" : "DELETE FROM meta WHERE key = 'paused'", err);
+    if (!change)
+        return finish(s, STATUS_FAILED, err);
+    status = store_step(s, change, "pause the queue", err);
+    if (!status && sqlite3_changes(s->db) > 0)
+        status = store_add_event(s, NULL, NULL, 0, paused ? "paused" : "resumed", "the queue", err);
     return finish(s, status, err);
 }
 

@@ -68,11 +68,12 @@ static int insert_run(struct submission *sub, const char *id, const char *varian
                       const char *json, struct error *err)
 {
     const struct spec_limits *limits = &sub->spec->limits;
+    char shape[CONFIG_ID] = "";
     sqlite3_stmt *insert =
         store_prepare(sub->s,
                       "INSERT INTO run (id, sweep, variant, seed, state, created, wants, priority, position, slots, "
-                      "retries, timeout_us, steps, after, config) "
-                      "VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+                      "retries, timeout_us, steps, after, config, pack, shape) "
+                      "VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
                       err);
     if (!insert)
         return STATUS_FAILED;
@@ -90,6 +91,10 @@ static int insert_run(struct submission *sub, const char *id, const char *varian
     store_bind_int(insert, 12, cfg->steps);
     store_bind_text(insert, 13, sub->after);
     store_bind_text(insert, 14, json);
+    if (limits->pack > 1)
+        config_shape(cfg, shape);
+    store_bind_int(insert, 15, limits->pack);
+    store_bind_text(insert, 16, shape);
     return store_step(sub->s, insert, "queue a run", err);
 }
 

@@ -2,59 +2,14 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/config.h"
+#include "core/file.h"
 #include "core/memory.h"
-#include "core/train.h"
 #include "harness/command.h"
-
-static volatile sig_atomic_t stop_asked;
-
-static void on_stop(int signal)
-{
-    (void)signal;
-    stop_asked = 1;
-}
-
-static int load_config(const struct worker_job *job, struct config *cfg, struct error *err)
-{
-    json_error_t where;
-    json_t *object = json_load_file("config.json", JSON_REJECT_DUPLICATES, &where);
-    if (!object)
-        return error_set(err, STATUS_BAD_INPUT, "config.json:%d:%d: %s", where.line, where.column, where.text);
-    int status = config_from_json(cfg, object, "config.json", err);
-    json_decref(object);
-    if (!status && job->threads > 0)
-        cfg->threads = job->threads;
-    if (!status && job->device && (strcmp(job->device, "cpu") == 0) != (cfg->device == DEVICE_CPU))
-        status = error_set(err, STATUS_BAD_INPUT, "config.json: device: the slot is %s, the run wants %s", job->device,
-                           cfg->device == DEVICE_CPU ? "cpu" : "cuda");
-    return status;
-}
-
-/* The training, in a child of its own. Its exit status says how it went; the log says why. */
-static int train(void *arg)
-{
-    const struct worker_job *job = arg;
-    struct sigaction action = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
-    struct error err = {0};
-    struct config cfg;
-    struct train_result result = {0};
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGINT, &action, NULL);
-    int status = load_config(job, &cfg, &err);
-    if (!status) {
-        struct train_options options = {.dir = ".", .attempt = job->attempt, .stop = &stop_asked};
-        status = train_run(&cfg, &options, &result, &err);
-    }
-    if (status)
-        fprintf(stderr, "taper: %s\n", err.text);
-    return error_exit_code(status);
-}
+#include "harness/worker_internal.h"
 
 /* ------------------------------------------------------------------------------------------- steps after training */
 
@@ -92,14 +47,27 @@ static int bench_words(const json_t *value, char **words)
 /* In the order in which they are done. */
 static const struct after_step after_steps[] = {{"fold", fold_words}, {"bench", bench_words}};
 
-static int not_in_this_build(void *arg)
+static int not_in_this_build(void *arg, int report)
 {
+    (void)report;
     fprintf(stderr, "taper: step '%s': not available in this build\n", (const char *)arg);
     return error_exit_code(STATUS_BAD_INPUT);
 }
 
-static void plan_after(struct worker_plan *plan, const json_t *after)
+static bool is_after_step(const char *name)
 {
+    for (size_t i = 0; i < sizeof after_steps / sizeof after_steps[0]; i++)
+        if (strcmp(after_steps[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static int plan_after(struct worker_after *plan, const json_t *after, struct error *err)
+{
+    const char *name;
+    json_t *asked;
+    json_object_foreach((json_t *)after, name, asked) if (!is_after_step(name)) return error_set(
+        err, STATUS_BAD_INPUT, "after: no step '%s'", name);
     for (size_t i = 0; i < sizeof after_steps / sizeof after_steps[0]; i++) {
         const json_t *value = json_object_get(after, after_steps[i].name);
         if (!value || json_is_false(value))
@@ -115,40 +83,46 @@ static void plan_after(struct worker_plan *plan, const json_t *after)
         }
         plan->count++;
     }
-}
-
-static bool is_after_step(const char *name)
-{
-    for (size_t i = 0; i < sizeof after_steps / sizeof after_steps[0]; i++)
-        if (strcmp(after_steps[i].name, name) == 0)
-            return true;
-    return false;
-}
-
-int worker_plan_init(struct worker_plan *plan, const struct worker_job *job, const json_t *after, struct error *err)
-{
-    const char *name;
-    json_t *value;
-    *plan = (struct worker_plan){.job = *job};
-    json_object_foreach((json_t *)after, name, value) if (!is_after_step(name)) return error_set(
-        err, STATUS_BAD_INPUT, "after: no step '%s'", name);
-    if (job->payload) {
-        plan->words[0][0] = memory_string(job->payload);
-        plan->words[0][1] = memory_format("%d", job->attempt);
-        plan->steps[0] = (struct supervisor_step){.name = "payload", .argv = plan->words[0]};
-    } else {
-        plan->steps[0] = (struct supervisor_step){.name = "train", .call = train, .arg = &plan->job};
-    }
-    plan->count = 1;
-    plan_after(plan, after);
     return STATUS_OK;
+}
+
+int worker_plan_init(struct worker_plan *plan, const struct worker_job *job, struct error *err)
+{
+    int status = STATUS_OK;
+    *plan = (struct worker_plan){.job = *job};
+    if (job->payload && job->count > 1)
+        return error_set(err, STATUS_BAD_INPUT, "a payload wants one run directory, got %d", job->count);
+    plan->after = memory_alloc((size_t)job->count, sizeof *plan->after);
+    plan->runs = memory_alloc((size_t)job->count, sizeof *plan->runs);
+    if (job->payload) {
+        plan->payload[0] = memory_string(job->payload);
+        plan->payload[1] = memory_format("%d", job->runs[0].attempt);
+        plan->first = (struct supervisor_step){.name = "payload", .argv = plan->payload};
+    } else {
+        plan->first = (struct supervisor_step){
+            .name = "train", .call = job->count > 1 ? worker_train_pack : worker_train, .arg = &plan->job};
+    }
+    for (int i = 0; i < job->count && !status; i++) {
+        const struct worker_run *run = &job->runs[i];
+        status = plan_after(&plan->after[i], run->after, err);
+        plan->runs[i] =
+            (struct supervisor_run){run->dir, run->attempt, run->timeout, plan->after[i].steps, plan->after[i].count};
+    }
+    if (status)
+        worker_plan_fini(plan);
+    return status;
 }
 
 void worker_plan_fini(struct worker_plan *plan)
 {
-    for (int i = 0; i < WORKER_STEPS_MOST; i++)
-        for (int j = 0; j < WORKER_WORDS_MOST; j++)
-            free(plan->words[i][j]);
+    for (int r = 0; plan->after && r < plan->job.count; r++)
+        for (int i = 0; i < WORKER_STEPS_MOST; i++)
+            for (int j = 0; j < WORKER_WORDS_MOST; j++)
+                free(plan->after[r].words[i][j]);
+    free(plan->payload[0]);
+    free(plan->payload[1]);
+    free(plan->after);
+    free(plan->runs);
     *plan = (struct worker_plan){0};
 }
 

@@ -50,9 +50,12 @@ CREATE TABLE run (
     cancel INTEGER NOT NULL DEFAULT 0, -- when a cancel was asked for while it was live
     steps INTEGER NOT NULL,          -- train.steps
     after TEXT NOT NULL,             -- JSON: fold, bench
-    config TEXT NOT NULL             -- JSON: every key
+    config TEXT NOT NULL,            -- JSON: every key
+    pack INTEGER NOT NULL DEFAULT 1, -- runs of its shape that may share a worker, itself counted
+    shape TEXT NOT NULL DEFAULT ''   -- equal for runs that may share one; '' when pack is 1
 ) STRICT;
 CREATE INDEX run_queue ON run (state, wants, priority DESC, position);
+CREATE INDEX run_pack ON run (shape, priority, position) WHERE pack > 1 AND state = 'queued';
 CREATE INDEX run_sweep ON run (sweep);
 
 CREATE TABLE sweep_run (
@@ -88,8 +91,9 @@ CREATE TABLE attempt (
     version TEXT NOT NULL,
     revision TEXT NOT NULL,          -- git's
     libraries TEXT,                  -- JSON: name -> version
-    cpu_us INTEGER,                  -- user and system, of the whole process group
+    cpu_us INTEGER,                  -- user and system, of all its processes; of a pack's worker its share
     peak_bytes INTEGER,
+    pack INTEGER NOT NULL DEFAULT 1, -- runs its worker was given, this one counted
     PRIMARY KEY (run, attempt)
 ) STRICT, WITHOUT ROWID;
 

@@ -247,6 +247,38 @@ static void identities(void **state)
     assert_string_not_equal(want, other);
 }
 
+/* Equal for what takes the same memory and the same time a step: whatever a sweep varies beside its sizes. */
+static void shapes(void **state)
+{
+    (void)state;
+    const struct {
+        const char *key, *value;
+        bool same;
+    } rows[] = {{"seed", "1", true}, {"train.lr", "5e-4", true}, {"taper.sites", "all", true}, {"aux.lambda", "0.1", true},
+                {"train.steps", "7", true}, {"data.corpus", "/elsewhere", true}, {"threads", "7", true},
+                {"model.size", "1M", false}, {"model.d_model", "128", false}, {"model.layers", "5", false},
+                {"model.head_dim", "16", false}, {"model.context", "64", false}, {"model.vocab", "512", false},
+                {"model.d_ff", "128", false}, {"model.norm", "layernorm", false}, {"model.pos", "rope", false},
+                {"model.mlp", "swiglu", false}, {"model.bias", "true", false}, {"model.tied", "false", false},
+                {"train.batch", "8", false}, {"train.accumulate", "2", false}, {"device", "cuda", false},
+                {"precision", "fp32", false}};
+    struct config base;
+    char want[CONFIG_ID], got[CONFIG_ID];
+    config_init(&base);
+    finish(&base);
+    config_shape(&base, want);
+    assert_int_equal(strlen(want), 12);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct config cfg;
+        config_init(&cfg);
+        set(&cfg, rows[i].key, rows[i].value);
+        finish(&cfg);
+        config_shape(&cfg, got);
+        if ((strcmp(want, got) == 0) != rows[i].same)
+            fail_msg("%s=%s: shape %s against %s", rows[i].key, rows[i].value, got, want);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +286,7 @@ int main(void)
         cmocka_unit_test(good_values_arrive), cmocka_unit_test(presets_yield_to_keys_in_any_order),
         cmocka_unit_test(published_sizes), cmocka_unit_test(swiglu_width), cmocka_unit_test(faults_come_together),
         cmocka_unit_test(odd_rope_width), cmocka_unit_test(json_there_and_back), cmocka_unit_test(identities),
+        cmocka_unit_test(shapes),
     };
     return cmocka_run_group_tests_name("config", tests, NULL, NULL);
 }

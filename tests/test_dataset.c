@@ -1,6 +1,7 @@
 /* From the data keys to tokens: splits, digests, the cache under concurrency, batches, evaluation. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -225,7 +226,7 @@ static void evaluation_counts_everything(void **state)
     assert_int_equal(ops_cpu()->create(&be, &options, &err), STATUS_OK);
     assert_int_equal(model_create(&m, &cfg, ops_cpu(), be, &err), STATUS_OK);
     assert_int_equal(model_initialize(&m, &err), STATUS_OK);
-    volatile sig_atomic_t stop = 1;
+    atomic_int stop = 1;
     assert_int_equal(evaluate(&m, &d.valid, 1, 1, 0, &stop, &one, &err), STATUS_STOPPED);
     stop = 0;
     assert_int_equal(evaluate(&m, &d.valid, 1, 1, 0, &stop, &one, &err), STATUS_OK);

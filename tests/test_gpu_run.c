@@ -2,6 +2,7 @@
  * are not finite, too little memory. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <math.h>
@@ -170,7 +171,7 @@ static void test_the_journal_is_the_cpus(void **state)
     json_decref(events);
 }
 
-static volatile sig_atomic_t stop;
+static atomic_int stop;
 static int64_t stop_at;
 
 static void stop_there(void *arg, const struct train_progress *p)

@@ -45,7 +45,7 @@ static void append(const char *text)
 static void every_table(void **state)
 {
     (void)state;
-    const struct store_start start = {"local", "host", "GPU-1", "0", NULL};
+    const struct store_start start = {"local", "host", "GPU-1", "0", NULL, 1};
     struct store_attempt a;
     int attempt;
     GOOD(store_attempt_begin(f.s, id, &start, &attempt, err));

@@ -106,7 +106,7 @@ static void full_file_system_loses_nothing(void **state)
     assert_int_equal(intake_pass(g.in, &runs, 1, 0, NULL, &err), STATUS_FAILED);
     assert_int_equal(store_trouble(g.s), STORE_FULL);
     int attempt;
-    const struct store_start start = {"local", "h", "cpu", "0", NULL};
+    const struct store_start start = {"local", "h", "cpu", "0", NULL, 1};
     assert_int_equal(store_attempt_begin(g.s, run, &start, &attempt, &err), STATUS_FAILED);
     assert_int_equal(unlink(ballast), 0);
     assert_int_equal(fixture_take(&g, run).rows, 200);

@@ -1,9 +1,11 @@
 /* Processes told apart by pid, start time and boot. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -68,6 +70,49 @@ static void rows_are_signalled_only_when_they_match(void **state)
     assert_false(process_signal_row(&row, SIGKILL));
     assert_int_equal(process_read(child, &row), -1);
     assert_int_equal(process_identify(child, &(struct process_id){0}, NULL), STATUS_FAILED);
+}
+
+static void *sleep_on(void *arg)
+{
+    char byte;
+    while (read(*(int *)arg, &byte, 1) < 0)
+        continue;
+    _exit(0); /* a sanitizer's own thread would stay */
+}
+
+/* What /proc calls a zombie when its first thread has ended: the others still hold its files and locks. */
+static void a_process_is_gone_with_its_last_thread(void **state)
+{
+    (void)state;
+    struct process_row row;
+    int ends[2], status;
+    char path[64], text[512] = "";
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        pthread_t thread;
+        close(ends[1]);
+        pthread_create(&thread, NULL, sleep_on, &ends[0]);
+        pthread_exit(NULL);
+    }
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)child);
+    for (int i = 0; i < 1000 && !strstr(text, ") Z "); i++) {
+        FILE *in = fopen(path, "r");
+        assert_non_null(in);
+        assert_non_null(fgets(text, sizeof text, in));
+        fclose(in);
+        usleep(10000);
+    }
+    assert_non_null(strstr(text, ") Z "));
+    assert_int_equal(process_read(child, &row), 0);
+    assert_int_not_equal(row.state, 'Z');
+    close(ends[1]);
+    siginfo_t info;
+    assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+    assert_int_equal(process_read(child, &row), 0);
+    assert_int_equal(row.state, 'Z');
+    assert_int_equal(waitpid(child, &status, 0), child);
+    close(ends[0]);
 }
 
 static void descendants_are_found_at_any_depth(void **state)
@@ -142,6 +187,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(identifies_itself), cmocka_unit_test(another_life_of_a_pid_is_refused),
         cmocka_unit_test(rows_are_signalled_only_when_they_match), cmocka_unit_test(descendants_are_found_at_any_depth),
+        cmocka_unit_test(a_process_is_gone_with_its_last_thread),
         cmocka_unit_test(environments_are_read_whole_entries_only)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,13 +16,17 @@
 
 /* ---------------------------------------------------------------------------------- an executor under control */
 
+enum { JOBS_MOST = 256, PACK_MOST = 8 };
+
+/* One attempt is one job here, except in a pack: there the job is its first attempt's, and the others know it. */
 struct executor_job {
+    struct executor_job *first; /* itself, or the pack's */
+    int place;
     char dir[512], handle[32];
+    char *handles[PACK_MOST];
     int attempt, threads;
     bool released, stopped, killed, over;
 };
-
-enum { JOBS_MOST = 256 };
 
 struct scripted {
     struct executor base;
@@ -37,11 +41,16 @@ static int scripted_start(struct executor *base, const struct executor_launch *l
     struct scripted *s = (struct scripted *)base;
     if (s->refuse)
         return error_set(err, STATUS_FAILED, "no processes left");
-    struct executor_job *job = &s->jobs[s->count];
-    *job = (struct executor_job){.attempt = launch->attempt, .threads = launch->threads};
-    snprintf(job->dir, sizeof job->dir, "%s", launch->dir);
-    snprintf(job->handle, sizeof job->handle, "job %d", s->count++);
-    *out = (struct executor_started){.job = job, .handle = job->handle};
+    struct executor_job *first = &s->jobs[s->count];
+    for (int i = 0; i < launch->count; i++) {
+        struct executor_job *job = &s->jobs[s->count];
+        *job = (struct executor_job){
+            .first = first, .place = i, .attempt = launch->runs[i].attempt, .threads = launch->threads};
+        snprintf(job->dir, sizeof job->dir, "%s", launch->runs[i].dir);
+        snprintf(job->handle, sizeof job->handle, "job %d", s->count++);
+        first->handles[i] = job->handle;
+    }
+    *out = (struct executor_started){.job = first, .handles = first->handles};
     return STATUS_OK;
 }
 
@@ -52,23 +61,28 @@ static void scripted_release(struct executor *base, struct executor_job *job)
 }
 
 static int scripted_adopt(struct executor *base, const char *handle, const char *dir, int attempt,
-                          struct executor_job **out, struct error *err)
+                          struct executor_job **out, int *place, struct error *err)
 {
     struct scripted *s = (struct scripted *)base;
     (void)dir, (void)attempt;
     for (int i = 0; i < s->count; i++)
         if (strcmp(s->jobs[i].handle, handle) == 0) {
-            *out = &s->jobs[i];
+            *out = s->jobs[i].first;
+            *place = s->jobs[i].place;
             return STATUS_OK;
         }
     return error_set(err, STATUS_BAD_INPUT, "no job");
 }
 
-static void scripted_stop(struct executor *base, struct executor_job *job, enum executor_stop how)
+static void scripted_stop(struct executor *base, struct executor_job *job, int place, enum executor_stop how)
 {
-    (void)base;
-    job->stopped = true;
-    job->killed |= how == EXECUTOR_KILL;
+    struct scripted *s = (struct scripted *)base;
+    for (int i = 0; i < s->count; i++) {
+        if (s->jobs[i].first != job || (place != EXECUTOR_ALL && s->jobs[i].place != place))
+            continue;
+        s->jobs[i].stopped = true;
+        s->jobs[i].killed |= how == EXECUTOR_KILL;
+    }
 }
 
 static bool scripted_owns(struct executor *base, pid_t pid)
@@ -125,6 +139,7 @@ static int make_home(void **state)
     (void)state;
     memset(&b, 0, sizeof b);
     b.executor.base = (struct executor){.name = "scripted",
+                                        .most = PACK_MOST,
                                         .start = scripted_start,
                                         .release = scripted_release,
                                         .adopt = scripted_adopt,
@@ -196,7 +211,7 @@ static void ends_with(int job, enum executor_cause cause, int code, const char *
                                .text = text,
                                .asked = b.executor.jobs[job].stopped};
     b.executor.jobs[job].over = true;
-    b.executor.base.on_end(b.executor.base.arg, &b.executor.jobs[job], &end);
+    b.executor.base.on_end(b.executor.base.arg, b.executor.jobs[job].first, b.executor.jobs[job].place, &end);
     turn();
 }
 
@@ -479,6 +494,121 @@ static void draining_starts_nothing(void **state)
     close_scheduler();
 }
 
+/* ---------------------------------------------------------------------------------- packs */
+
+static void packs_are_of_equal_shape(void **state)
+{
+    (void)state;
+    open_scheduler(2, 5);
+    submit("a", 0, 0, "variants: {wide: {model.d_model: 64}, broad: {model.d_model: 128}}\nrun: {pack: 3}");
+    submit("b", 1, 4, "run: {pack: 3}");                  /* the default shape: wide's */
+    submit("alone", 5, 5, "");                            /* wants nobody with it */
+    submit("other", 6, 6, "run: {pack: 2}");              /* another number */
+    submit("first", 7, 7, "run: {pack: 3, priority: 1}"); /* another priority */
+    turn();
+    assert_int_equal(b.executor.count, 1 + 3);
+    assert_int_equal(run_of(0).seed, 7);
+    const int want[] = {0, 1, 2};
+    for (int i = 0; i < 3; i++) {
+        assert_ptr_equal(b.executor.jobs[1 + i].first, &b.executor.jobs[1]);
+        assert_int_equal(run_of(1 + i).seed, want[i]);
+        assert_string_equal(run_of(1 + i).variant, i == 0 ? "wide" : "default");
+        state_is(1 + i, RUN_RUNNING);
+    }
+    assert_int_equal(slots_free(b.slots, DEVICE_CPU), 0);
+    assert_int_equal(scheduler_live(b.scheduler), 4);
+    ends(0, EXECUTOR_EXITED, 0);
+    assert_int_equal(b.executor.count, 5); /* broad, by itself */
+    assert_string_equal(run_of(4).variant, "broad");
+    ends(4, EXECUTOR_EXITED, 0);
+    assert_int_equal(b.executor.count, 7); /* seeds 3 and 4 */
+    assert_ptr_equal(b.executor.jobs[6].first, &b.executor.jobs[5]);
+    assert_int_equal(run_of(6).seed, 4);
+    close_scheduler();
+}
+
+static void each_of_a_pack_has_its_end(void **state)
+{
+    (void)state;
+    struct store_changed changed;
+    open_scheduler(1, 0);
+    submit("a", 0, 3, "run: {pack: 4, retries: 1}");
+    turn();
+    assert_int_equal(b.executor.count, 4);
+    assert_true(b.executor.jobs[0].released);
+    ends(1, EXECUTOR_EXITED, 0);
+    state_is(1, RUN_DONE);
+    ends(2, EXECUTOR_EXITED, 1);
+    state_is(2, RUN_QUEUED);
+    assert_int_equal(run_of(2).failures, 1);
+    assert_int_equal(run_of(2).pack, 1);   /* tried again by itself */
+    assert_int_equal(b.executor.count, 4); /* the slot is the pack's yet */
+    assert_int_equal(slots_free(b.slots, DEVICE_CPU), 0);
+    assert_int_equal(store_cancel(b.store, NULL, run_of(3).id, "test", &changed, NULL), STATUS_OK);
+    scheduler_cancel(b.scheduler);
+    assert_true(b.executor.jobs[3].stopped);
+    assert_false(b.executor.jobs[0].stopped);
+    ends(3, EXECUTOR_EXITED, 3);
+    state_is(3, RUN_CANCELLED);
+    state_is(0, RUN_RUNNING);
+    ends(0, EXECUTOR_EXITED, 0);
+    state_is(0, RUN_DONE);
+    assert_int_equal(b.executor.count, 5);
+    assert_string_equal(run_of(4).id, run_of(2).id);
+    assert_int_equal(b.executor.jobs[4].attempt, 2);
+    ends(4, EXECUTOR_EXITED, 1);
+    state_is(4, RUN_FAILED);
+    assert_int_equal(slots_free(b.slots, DEVICE_CPU), 1);
+    close_scheduler();
+}
+
+static void a_pack_that_is_killed_counts_for_nobody(void **state)
+{
+    (void)state;
+    open_scheduler(1, 0);
+    submit("a", 0, 2, "run: {pack: 3, retries: 0}");
+    turn();
+    ends(0, EXECUTOR_EXITED, 0);
+    ends(1, EXECUTOR_SIGNALLED, 11);
+    ends(2, EXECUTOR_SIGNALLED, 11);
+    assert_int_equal(b.executor.count, 4); /* one by one now */
+    assert_int_equal(run_of(3).failures, 0);
+    ends(3, EXECUTOR_SIGNALLED, 11);
+    state_is(3, RUN_FAILED); /* it was that one */
+    assert_int_equal(b.executor.count, 5);
+    ends(4, EXECUTOR_EXITED, 0);
+    state_is(4, RUN_DONE);
+    close_scheduler();
+}
+
+static void packs_are_taken_over(void **state)
+{
+    (void)state;
+    struct store_changed changed;
+    open_scheduler(2, 0);
+    submit("a", 0, 6, "run: {pack: 3}");
+    turn();
+    assert_int_equal(b.executor.count, 6);
+    ends(1, EXECUTOR_EXITED, 0);
+    close_scheduler();
+    open_scheduler(2, 0);
+    assert_int_equal(scheduler_recover(b.scheduler, NULL), STATUS_OK);
+    turn();
+    assert_int_equal(b.executor.count, 6);
+    assert_int_equal(scheduler_live(b.scheduler), 5);
+    assert_int_equal(slots_free(b.slots, DEVICE_CPU), 0);
+    ends(0, EXECUTOR_LOST, 0);
+    state_is(0, RUN_QUEUED);
+    assert_int_equal(run_of(0).pack, 3); /* nothing says that a mate was to blame */
+    ends(2, EXECUTOR_EXITED, 0);
+    assert_int_equal(b.executor.count, 8); /* the one that was lost, and the seventh */
+    assert_int_equal(store_cancel(b.store, "a", NULL, "test", &changed, NULL), STATUS_OK);
+    scheduler_cancel(b.scheduler);
+    for (int i = 3; i < 8; i++)
+        assert_true(b.executor.jobs[i].stopped);
+    close_scheduler();
+}
+
 int main(void)
 {
 #define WITH_HOME(f) cmocka_unit_test_setup_teardown(f, make_home, drop_home)
@@ -493,6 +623,10 @@ int main(void)
                                        WITH_HOME(the_first_failure_takes_the_others_along),
                                        WITH_HOME(paused_sweeps_start_nothing),
                                        WITH_HOME(attempts_are_taken_over),
-                                       WITH_HOME(draining_starts_nothing)};
+                                       WITH_HOME(draining_starts_nothing),
+                                       WITH_HOME(packs_are_of_equal_shape),
+                                       WITH_HOME(each_of_a_pack_has_its_end),
+                                       WITH_HOME(a_pack_that_is_killed_counts_for_nobody),
+                                       WITH_HOME(packs_are_taken_over)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -122,6 +122,7 @@ static void smallest_sweep(void **state)
     assert_int_equal(spec.run_count, 1);
     assert_string_equal(spec.variants[spec_run(&spec, 0, &cfg)].name, "default");
     assert_int_equal(spec.limits.slots, 1);
+    assert_int_equal(spec.limits.pack, 1);
     assert_int_equal(spec.limits.timeout_us, 0);
     spec_fini(&spec);
 }
@@ -315,6 +316,16 @@ static void limits(void **state)
     assert_int_equal(parse(&spec, text, &faults, &err), STATUS_OK);
     free(faults);
     spec_fini(&spec);
+    expect_good(&spec, "sweep: a\nrun: {pack: 64}\n");
+    assert_int_equal(spec.limits.pack, SPEC_PACK_MOST);
+    spec_fini(&spec);
+    const char *const packs[] = {"0", "65", "two"};
+    for (int i = 0; i < 3; i++) {
+        snprintf(text, 100, "sweep: a\nrun: {pack: %s}\n", packs[i]);
+        assert_int_equal(parse(&spec, text, &faults, &err), STATUS_BAD_INPUT);
+        assert_non_null(strstr(faults, "s.yaml:2:13: pack: want "));
+        free(faults);
+    }
     /* 100,000 is allowed. */
     expect_good(&spec, "sweep: a\nvariants: {a: {}, b: {aux.lambda: 1}}\ngrid: {seed: {range: [1, 50000]}}\n");
     assert_int_equal(spec.run_count, 100000);

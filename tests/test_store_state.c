@@ -31,7 +31,7 @@ static int teardown(void **state)
 static const char two_by_two[] = "sweep: s\nvariants: {base: {taper.sites: none}, all: {taper.sites: all}}\n"
                                  "grid: {seed: [0, 1]}\nrun: {retries: 1}\n";
 
-static const struct store_start start = {"local", "host", "cpu", "cpu:0", "{\"sqlite\":\"3\"}"};
+static const struct store_start start = {"local", "host", "cpu", "cpu:0", "{\"sqlite\":\"3\"}", 1};
 
 static struct store_run find(const char *id)
 {
@@ -70,7 +70,7 @@ static void life_of_a_run(void **state)
     assert_null(a.cause);
     store_attempt_fini(&a);
     /* It fails and comes back with a delay. */
-    struct store_exit failed = {"signal", "killed", -1, 9, 5000, 1 << 20, true, now + 60000000};
+    struct store_exit failed = {"signal", "killed", -1, 9, 5000, 1 << 20, true, now + 60000000, false};
     BAD(STATUS_FAILED, "cannot end as running", store_attempt_end(f.s, id, 1, &failed, RUN_RUNNING, err));
     GOOD(store_attempt_end(f.s, id, 1, &failed, RUN_QUEUED, err));
     BAD(STATUS_FAILED, "is not live", store_attempt_end(f.s, id, 1, &failed, RUN_FAILED, err));
@@ -189,6 +189,39 @@ static void cancel_heeds_other_sweeps(void **state)
     assert_int_equal(out.queued, 1);
 }
 
+/* A group of changes is one transaction: whole, or not at all. */
+static void groups(void **state)
+{
+    (void)state;
+    struct store_run run;
+    bool found;
+    int attempt = 0;
+    fixture_submit(&f, "sweep: one\nbase: {seed: 1}\n");
+    GOOD(store_next_queued(f.s, DEVICE_CPU, 1, store_now(), &run, &found, err));
+    assert_true(found);
+    int64_t events = fixture_integer(&f, "SELECT count(*) FROM event");
+    GOOD(store_group_begin(f.s, err));
+    GOOD(store_attempt_begin(f.s, run.id, &start, &attempt, err));
+    GOOD(store_group_end(f.s, false, err));
+    assert_int_equal(find(run.id).state, RUN_QUEUED);
+    assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM event"), events);
+
+    GOOD(store_group_begin(f.s, err));
+    GOOD(store_attempt_begin(f.s, run.id, &start, &attempt, err));
+    BAD(STATUS_FAILED, "attempt 2 is over", store_attempt_running(f.s, run.id, 2, "handle", 0, 0, NULL, err));
+    BAD(STATUS_FAILED, "not in this group", store_attempt_running(f.s, run.id, 1, "handle", 0, 0, NULL, err));
+    assert_int_equal(store_group_end(f.s, true, NULL), STATUS_FAILED);
+    assert_int_equal(find(run.id).state, RUN_QUEUED);
+    assert_int_equal(find(run.id).attempts, 0);
+
+    GOOD(store_group_begin(f.s, err));
+    GOOD(store_attempt_begin(f.s, run.id, &start, &attempt, err));
+    GOOD(store_attempt_running(f.s, run.id, 1, "handle", 0, 0, NULL, err));
+    GOOD(store_group_end(f.s, true, err));
+    assert_int_equal(find(run.id).state, RUN_RUNNING);
+    assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM event"), events + 2);
+}
+
 static void queue_order(void **state)
 {
     (void)state;
@@ -216,6 +249,21 @@ static void queue_order(void **state)
     GOOD(store_sweep_pause(f.s, "one", true, err));
     assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM event WHERE kind = 'paused'"), 1);
     BAD(STATUS_BAD_INPUT, "no sweep 'onee' (there is one)", store_sweep_pause(f.s, "onee", true, err));
+    /* The queue's own pause is beside the sweeps', and holds what comes later too. */
+    bool paused = true;
+    GOOD(store_queue_paused(f.s, &paused, err));
+    assert_false(paused);
+    GOOD(store_queue_pause(f.s, true, err));
+    GOOD(store_queue_pause(f.s, true, err));
+    GOOD(store_queue_paused(f.s, &paused, err));
+    assert_true(paused);
+    fixture_submit(&f, "sweep: later\nbase: {seed: 77}\n");
+    GOOD(store_next_queued(f.s, DEVICE_CPU, 8, now, &run, &found, err));
+    assert_false(found);
+    GOOD(store_queue_pause(f.s, false, err));
+    GOOD(store_next_queued(f.s, DEVICE_CPU, 8, now, &run, &found, err));
+    assert_true(found);
+    assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM event WHERE text = 'the queue'"), 2);
 }
 
 static int count_state(void *arg, const struct store_run *run)
@@ -256,6 +304,7 @@ int main(void)
         CASE(life_of_a_run),
         CASE(only_legal_changes),
         CASE(cancel_heeds_other_sweeps),
+        CASE(groups),
         CASE(queue_order),
         CASE(runs_by_state),
     };

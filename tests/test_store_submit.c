@@ -31,7 +31,7 @@ static int teardown(void **state)
 static const char two_by_two[] = "sweep: s\nvariants: {base: {taper.sites: none}, all: {taper.sites: all}}\n"
                                  "grid: {seed: [0, 1]}\nrun: {retries: 1}\n";
 
-static const struct store_start start = {"local", "host", "cpu", "cpu:0", "{\"sqlite\":\"3\"}"};
+static const struct store_start start = {"local", "host", "cpu", "cpu:0", "{\"sqlite\":\"3\"}", 1};
 
 static struct store_run find(const char *id)
 {

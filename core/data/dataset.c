@@ -297,7 +297,7 @@ static int make_tokenizer(void *arg, const char *path, struct error *err)
         return status;
     }
     /* A directory cannot replace another atomically, so it is filled beside and renamed once. */
-    char *temporary = memory_format("%s.%ld", path, (long)getpid());
+    char *temporary = memory_format("%s.%ld-%ld", path, (long)getpid(), (long)gettid());
     status = tokenizer_save(t, temporary, err);
     if (!status && rename(temporary, path) != 0)
         status = error_set(err, STATUS_FAILED, "%s: cannot rename %s to it", path, temporary);

@@ -81,6 +81,17 @@ check 'a paused sweep starts nothing' live 1
 check 'status says paused' bash -c '"$TAPER" status | grep -q paused'
 check 'resume' "$TAPER" resume --all
 check 'and it goes on' poll 20 live 2
+check 'pause without a name' "$TAPER" pause
+sweep late 1
+sed -i 's/train.steps: 60/train.steps: 66/' "$T/late.yaml"
+"$TAPER" submit "$T/late.yaml" > "$T/log"
+"$TAPER" cancel --wait "$(query "SELECT id FROM run WHERE state = 'running' LIMIT 1")" > "$T/log"
+check 'nothing is started, of what came later neither' live 1
+check 'status says so' bash -c '"$TAPER" status | grep -q "until .taper resume."'
+check 'and its JSON' bash -c '"$TAPER" status --json | grep -q "^  \"paused\": true"'
+check 'resume without a name' "$TAPER" resume
+check 'and what came later runs' poll 20 is running "SELECT state FROM run WHERE sweep = 'late'"
+check 'as many as before' poll 20 live 2
 check 'stop leaves the workers' "$TAPER" daemon --stop
 check 'they are still there' bash -c '[ "$(pgrep -cf "worker --attempt.*$1")" -ge 2 ]' - "$T"
 check 'a new daemon takes them over' daemon --slots cpu:2 --payload "$T/long"

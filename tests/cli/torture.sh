@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SIGKILL at random moments, to the daemon, to workers, to their supervisors, to several at once, during sweeps of short
 # runs. In the end every run is done, every step is there once with the value an undisturbed sweep gives, no process is
-# left and no slot taken. ROUNDS (default 200; `make torture` does 1,000), SEED (default: from the clock).
+# left and no slot taken. ROUNDS (default 200; `make torture` does 1,000), SEED (default: from the clock), PACK (runs that
+# share a worker; default: 3 in every other sweep).
 . "$(dirname "$0")/../support/daemon.bash"
 rounds=${ROUNDS:-200} seed=${SEED:-$(date +%N)}
 RANDOM=$((10#$seed % 32768))
@@ -15,7 +16,7 @@ base: {model.size: demo, model.d_model: 16, model.layers: 1, model.heads: 1, mod
        eval.tokens: 200, sample.tokens: 0}
 variants: {baseline: {taper.sites: none}, all+aux: {taper.sites: all, aux.lambda: 0.1}}
 grid: {seed: {range: [$(($1 * 3)), $(($1 * 3 + 2))]}}
-run: {retries: 1000}
+run: {retries: 1000, pack: ${PACK:-$(($1 % 2 * 2 + 1))}}
 EOF
 }
 start() { "$TAPER" daemon --detach --slots cpu:2 --retry-delay 0 --grace 2 > "$T/daemon.out" 2>&1; }
