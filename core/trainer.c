@@ -307,7 +307,7 @@ void trainer_describe_skipped(const struct trainer *t, char *to, size_t room)
 {
     const struct skipped_step *s = &t->last_skipped;
     const struct config *cfg = &t->model->cfg;
-    snprintf(to, room, "not finite: loss %g, aux %g, gradient norm %g (lr %g, gate %g)", s->ce, s->aux, s->grad_norm,
+    snprintf(to, room, TRAINER_NOT_FINITE "%g, aux %g, gradient norm %g (lr %g, gate %g)", s->ce, s->aux, s->grad_norm,
              schedule_lr(cfg, s->step), schedule_gate(cfg, s->step));
 }
 

@@ -11,6 +11,9 @@ struct skipped_step {
     double ce, aux, grad_norm;
 };
 
+/* How the error of a step that was not finite begins to tell it: the scheduler knows such a failure by these words. */
+#define TRAINER_NOT_FINITE "not finite: loss "
+
 struct trainer {
     struct model *model; /* not owned */
     float *grads, *m, *v;/* blocks of the parameters' layout, backend memory */

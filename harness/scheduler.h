@@ -7,6 +7,7 @@
  * What follows an attempt:
  *   exit 0                      done
  *   exit 2 (bad input)          failed: another attempt would find the same
+ *   exit 1, not finite          failed, its cause is "diverged": training is deterministic and would diverge again
  *   exit 3 (stopped)            queued again; counts for nothing
  *   exit 1, a signal, timeout   counts against `retries`: queued again after retry_delay * 2^failures (at most ten
  *                               minutes), or failed

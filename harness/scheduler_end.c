@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/trainer.h"
 #include "harness/scheduler_internal.h"
 #include "harness/store_queue.h"
 
@@ -52,6 +53,19 @@ static bool ran_out_of_memory(const struct job *job)
     return strstr(job->text, "out of memory: ") != NULL;
 }
 
+/* A training that was not finite: from the same checkpoint another attempt would find the same. */
+static bool diverged(const struct job *job)
+{
+    return strstr(job->text, TRAINER_NOT_FINITE) != NULL;
+}
+
+static const char *cause_of_exit(const struct job *job)
+{
+    if (job->end.code == 0 || job->end.code == 3)
+        return job->end.code == 0 ? "done" : "stopped";
+    return ran_out_of_memory(job) ? "memory" : diverged(job) ? "diverged" : "failed";
+}
+
 static void judge(struct scheduler *s, const struct job *job, const struct store_run *run, struct verdict *v)
 {
     const struct executor_end *end = &job->end;
@@ -59,10 +73,10 @@ static void judge(struct scheduler *s, const struct job *job, const struct store
     snprintf(v->text, sizeof v->text, "%s", job->text);
     switch (end->cause) {
     case EXECUTOR_EXITED:
-        v->cause = end->code == 0 ? "done" : end->code == 3 ? "stopped" : ran_out_of_memory(job) ? "memory" : "failed";
+        v->cause = cause_of_exit(job);
         if (end->code == 0)
             v->next = RUN_DONE;
-        else if (end->code == 2)
+        else if (end->code == 2 || (end->code == 1 && diverged(job)))
             v->next = RUN_FAILED, v->counts = true;
         else if (end->code != 3)
             judge_failure(s, job, run, v);

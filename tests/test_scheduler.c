@@ -12,6 +12,7 @@
 
 #include "core/file.h"
 #include "core/memory.h"
+#include "core/trainer.h"
 #include "harness/scheduler.h"
 
 /* ---------------------------------------------------------------------------------- an executor under control */
@@ -315,7 +316,7 @@ static void memory_that_ran_out(void **state)
 {
     (void)state;
     static const char *const texts[] = {"taper: worker: device: cuda: out of memory: the run takes about 20 MiB",
-                                        "taper: worker: step 3: not finite"};
+                                        "taper: worker: step 3: no space for it"};
     static const char *const causes[] = {"memory", "failed"};
     open_scheduler(1, 0);
     submit("a", 0, 0, "run: {retries: 1}");
@@ -331,6 +332,24 @@ static void memory_that_ran_out(void **state)
         free(run);
     }
     state_is(1, RUN_FAILED);
+    close_scheduler();
+}
+
+/* Training is deterministic: what was not finite once will be again, however many retries there are. */
+static void what_diverged_is_not_tried_again(void **state)
+{
+    (void)state;
+    struct store_attempt attempt;
+    open_scheduler(1, 0);
+    submit("a", 0, 0, "run: {retries: 5}");
+    turn();
+    char *run = memory_string(run_of(0).id);
+    ends_with(0, EXECUTOR_EXITED, 1, "taper: worker: step 3: " TRAINER_NOT_FINITE "nan, aux 0, gradient norm nan");
+    state_is(0, RUN_FAILED);
+    assert_int_equal(store_attempt_get(b.store, run, 1, &attempt, NULL), STATUS_OK);
+    assert_string_equal(attempt.cause, "diverged");
+    store_attempt_fini(&attempt);
+    free(run);
     close_scheduler();
 }
 
@@ -616,6 +635,7 @@ int main(void)
                                        WITH_HOME(wide_runs_are_waited_for),
                                        WITH_HOME(failures_are_retried_with_growing_delays),
                                        WITH_HOME(memory_that_ran_out),
+                                       WITH_HOME(what_diverged_is_not_tried_again),
                                        WITH_HOME(what_does_not_count),
                                        WITH_HOME(lost_again_and_again_waits),
                                        WITH_HOME(a_start_that_fails_counts),
