@@ -42,7 +42,10 @@ do for [c=1:columns] {
         if (c == 1) { set label 4 (p == 1 ? "validation loss, nats" : "change, %") @y_label }
         set format y (c == 1 ? "%g" : "")
         unset arrow 1
-        if (p == 2) { set arrow 1 from graph 0, first 0 to graph 1, first 0 nohead lt 1 lw 1 back }
+        # gnuplot draws what lies outside the axes over the neighbours
+        if (p == 2 && bottom_of[p] - room < 0 && top_of[p] + room > 0) {
+            set arrow 1 from graph 0, first 0 to graph 1, first 0 nohead lt 1 lw 1 back
+        }
         b = p == 1 ? 2 : rows + 1
         plot for [s in drawn(c, b)] $lines index set_of(c, 2, at(s)) using 1:3:4 with filledcurves fc rgb "#000000" \
                  fs transparent solid 0.10 noborder notitle, \

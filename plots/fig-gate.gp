@@ -59,7 +59,10 @@ do for [c=1:columns] {
     } else { unset y2tics; unset y2label }
     set y2range [0:1.02]
     set label 3 column_name[c] at graph 0.5, graph 1.0 offset 0,0.6 center font ",10"
-    set arrow 1 from graph 0, first 1 to graph 1, first 1 nohead lc rgb "#888888" lw 0.8 dt (1,2) back
+    unset arrow 1 # outside the axes gnuplot would draw it over the neighbours
+    if ((!decades || 0.8 * low_of_all < 1) && (decades ? 1.25 : 1.05) * top_of_all > 1) {
+        set arrow 1 from graph 0, first 1 to graph 1, first 1 nohead lc rgb "#888888" lw 0.8 dt (1,2) back
+    }
     plot $lines index set_of(c, 2, gate_series) using 1:2 axes x1y2 with filledcurves y2=0 fc rgb "#efefef" notitle, \
          for [s in drawn(c, 1)] $lines index set_of(c, 1, at(s)) using 1:3:4 with filledcurves \
              fc rgb shade(at(s)) fs transparent solid 0.08 noborder notitle, \
