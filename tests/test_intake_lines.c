@@ -41,12 +41,6 @@ static void append(const char *text)
     fixture_append(&f, id, text, strlen(text));
 }
 
-static bool quick(void)
-{
-    const char *flavour = getenv("TAPER_TEST_FLAVOUR");
-    return flavour && strcmp(flavour, "release") != 0 && strcmp(flavour, "clang") != 0;
-}
-
 static void bad_lines_are_noted_once(void **state)
 {
     (void)state;
@@ -261,7 +255,7 @@ static void scanner_agrees_with_jansson(void **state)
     struct rng_stream rng = {.seed = 5, .use = RNG_TEST};
     uint64_t n = 0;
     int64_t taken = 0, refused = 0;
-    for (int round = 0; round < (quick() ? 60 : 400); round++) {
+    for (int round = 0; round < (fixture_slow() ? 60 : 400); round++) {
         char *rows[2];
         struct intake_result out[2];
         char lines[20][1024];
@@ -298,7 +292,7 @@ static void numbers_keep_their_bits(void **state)
 {
     (void)state;
     struct rng_stream rng = {.seed = 6, .use = RNG_TEST};
-    int count = quick() ? 300 : 4000;
+    int count = fixture_slow() ? 300 : 4000;
     for (int i = 0; i < count; i++) {
         uint64_t bits = rng_u64(&rng, (uint64_t)i);
         double x;

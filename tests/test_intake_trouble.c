@@ -40,12 +40,6 @@ static int teardown(void **state)
     return 0;
 }
 
-static bool quick(void)
-{
-    const char *flavour = getenv("TAPER_TEST_FLAVOUR");
-    return flavour && strcmp(flavour, "release") != 0 && strcmp(flavour, "clang") != 0;
-}
-
 static void full_disk_loses_nothing(void **state)
 {
     (void)state;
@@ -155,7 +149,7 @@ static void killed_at_any_moment(void **state)
     size_t written[RUNS] = {0}, size[RUNS];
     struct rng_stream rng = {.seed = 77, .use = RNG_TEST};
     uint64_t n = 0;
-    int steps = quick() ? 60 : 400, kills = 0;
+    int steps = fixture_slow() ? 60 : 400, kills = 0;
     for (int r = 0; r < RUNS; r++) {
         fixture_run_id(&f, "s", r, ids[r]);
         runs[r] = ids[r];
@@ -182,7 +176,7 @@ static void killed_at_any_moment(void **state)
         struct timespec moment = {0, (long)rng_below(&rng, n++, 12000000)};
         left = false;
         for (int r = 0; r < RUNS; r++) {
-            size_t piece = 1 + rng_below(&rng, n++, size[r] / (quick() ? 8 : 40));
+            size_t piece = 1 + rng_below(&rng, n++, size[r] / (fixture_slow() ? 8 : 40));
             if (piece > size[r] - written[r])
                 piece = size[r] - written[r];
             if (piece)

@@ -34,18 +34,6 @@ static int teardown(void **state)
 
 static const char eval_line[] = "{\"table\":\"eval\",\"attempt\":1,\"step\":1,\"split\":\"valid\",\"loss\":1}\n";
 
-static const char two_by_two[] = "sweep: s\nvariants: {base: {taper.sites: none}, all: {taper.sites: all}}\n"
-                                 "grid: {seed: [0, 1]}\nrun: {retries: 1}\n";
-
-static const struct store_start start = {"local", "host", "cpu", "cpu:0", "{\"sqlite\":\"3\"}", 1};
-
-static struct store_run find(const char *id)
-{
-    struct store_run run;
-    GOOD(store_run_find(f.s, id, &run, err));
-    return run;
-}
-
 static void second_writer_is_refused(void **state)
 {
     (void)state;
@@ -67,7 +55,7 @@ static void reader_changes_nothing(void **state)
 {
     (void)state;
     struct store *reader = NULL;
-    fixture_submit(&f, two_by_two);
+    fixture_submit(&f, fixture_two_by_two);
     GOOD(store_open(&reader, &f.home, STORE_READ, err));
     BAD(STATUS_FAILED, "opened for reading", store_event(reader, NULL, NULL, 0, "x", "", err));
     assert_int_not_equal(sqlite3_exec(store_connection(reader), "DELETE FROM run", NULL, NULL, NULL), SQLITE_OK);
@@ -80,7 +68,7 @@ static void long_reader_stops_nothing(void **state)
 {
     (void)state;
     struct store *reader = NULL;
-    fixture_submit(&f, two_by_two);
+    fixture_submit(&f, fixture_two_by_two);
     GOOD(store_open(&reader, &f.home, STORE_READ, err));
     sqlite3 *db = store_connection(reader);
     sqlite3_stmt *count;
@@ -103,20 +91,20 @@ static void other_writer_is_waited_out(void **state)
     sqlite3 *other;
     char id[CONFIG_ID];
     int attempt;
-    fixture_submit(&f, two_by_two);
+    fixture_submit(&f, fixture_two_by_two);
     fixture_run_id(&f, "s", 0, id);
     const char *run = id;
     fixture_append(&f, id, eval_line, strlen(eval_line));
     assert_int_equal(sqlite3_open(f.home.database, &other), SQLITE_OK);
     assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
     store_set_patience(f.s, 20);
-    BAD(STATUS_FAILED, "another process is writing", store_attempt_begin(f.s, id, &start, &attempt, err));
+    BAD(STATUS_FAILED, "another process is writing", store_attempt_begin(f.s, id, &fixture_start, &attempt, err));
     assert_int_equal(store_trouble(f.s), STORE_BUSY);
     BAD(STATUS_FAILED, "another process is writing", intake_pass(f.in, &run, 1, 0, NULL, err));
-    assert_int_equal(find(id).state, RUN_QUEUED);
+    assert_int_equal(fixture_find(&f, id).state, RUN_QUEUED);
     assert_int_equal(sqlite3_exec(other, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(other);
-    GOOD(store_attempt_begin(f.s, id, &start, &attempt, err));
+    GOOD(store_attempt_begin(f.s, id, &fixture_start, &attempt, err));
     assert_int_equal(store_trouble(f.s), STORE_FINE);
     assert_int_equal(attempt, 1);
     assert_int_equal(fixture_take(&f, id).rows, 1);
@@ -154,7 +142,7 @@ static void unwritable_home_with_a_log(void **state)
     (void)state;
     struct store *reader = NULL;
     char *dir = file_join(f.dir, "frozen"), *command;
-    fixture_submit(&f, two_by_two);
+    fixture_submit(&f, fixture_two_by_two);
     command = memory_format("mkdir '%s' && cp '%s' '%s-wal' '%s' && chmod a-w '%s'", dir, f.home.database,
                             f.home.database, dir, dir);
     assert_int_equal(system(command), 0);
@@ -191,7 +179,7 @@ static void moved_home_goes_on(void **state)
     (void)state;
     char id[CONFIG_ID];
     char *moved = file_join(f.dir, "moved");
-    fixture_submit(&f, two_by_two);
+    fixture_submit(&f, fixture_two_by_two);
     fixture_run_id(&f, "s", 0, id);
     fixture_append(&f, id, eval_line, strlen(eval_line));
     assert_int_equal(fixture_take(&f, id).rows, 1);

@@ -28,18 +28,6 @@ static int teardown(void **state)
     return 0;
 }
 
-static const char two_by_two[] = "sweep: s\nvariants: {base: {taper.sites: none}, all: {taper.sites: all}}\n"
-                                 "grid: {seed: [0, 1]}\nrun: {retries: 1}\n";
-
-static const struct store_start start = {"local", "host", "cpu", "cpu:0", "{\"sqlite\":\"3\"}", 1};
-
-static struct store_run find(const char *id)
-{
-    struct store_run run;
-    GOOD(store_run_find(f.s, id, &run, err));
-    return run;
-}
-
 static void life_of_a_run(void **state)
 {
     (void)state;
@@ -49,20 +37,20 @@ static void life_of_a_run(void **state)
     struct store_run run;
     struct store_attempt a;
     int64_t now = store_now();
-    fixture_submit(&f, two_by_two);
+    fixture_submit(&f, fixture_two_by_two);
     GOOD(store_next_queued(f.s, DEVICE_CPU, 1, now, &run, &found, err));
     assert_true(found);
     fixture_run_id(&f, "s", 0, id);
     assert_string_equal(run.id, id);
     assert_string_equal(run.variant, "base");
-    GOOD(store_attempt_begin(f.s, id, &start, &attempt, err));
-    BAD(STATUS_FAILED, "it is starting", store_attempt_begin(f.s, id, &start, &attempt, err));
+    GOOD(store_attempt_begin(f.s, id, &fixture_start, &attempt, err));
+    BAD(STATUS_FAILED, "it is starting", store_attempt_begin(f.s, id, &fixture_start, &attempt, err));
     GOOD(store_next_queued(f.s, DEVICE_CPU, 1, now, &run, &found, err));
     fixture_run_id(&f, "s", 1, other);
     assert_string_equal(run.id, other);
     BAD(STATUS_FAILED, "attempt 2 is over", store_attempt_running(f.s, id, 2, "h", 1, 2, "b", err));
     GOOD(store_attempt_running(f.s, id, 1, "handle", 4242, 99, "boot", err));
-    assert_int_equal(find(id).state, RUN_RUNNING);
+    assert_int_equal(fixture_find(&f, id).state, RUN_RUNNING);
     GOOD(store_attempt_get(f.s, id, 0, &a, err));
     assert_int_equal(a.pid, 4242);
     assert_string_equal(a.boot_id, "boot");
@@ -74,7 +62,7 @@ static void life_of_a_run(void **state)
     BAD(STATUS_FAILED, "cannot end as running", store_attempt_end(f.s, id, 1, &failed, RUN_RUNNING, err));
     GOOD(store_attempt_end(f.s, id, 1, &failed, RUN_QUEUED, err));
     BAD(STATUS_FAILED, "is not live", store_attempt_end(f.s, id, 1, &failed, RUN_FAILED, err));
-    run = find(id);
+    run = fixture_find(&f, id);
     assert_int_equal(run.state, RUN_QUEUED);
     assert_int_equal(run.failures, 1);
     assert_int_equal(run.ended, 0);
@@ -88,13 +76,13 @@ static void life_of_a_run(void **state)
     /* A clock that was set back a day does not hold it for a day. */
     GOOD(store_next_queued(f.s, DEVICE_CPU, 1, now - 86400000000, &run, &found, err));
     assert_string_equal(run.id, id);
-    GOOD(store_attempt_begin(f.s, id, &start, &attempt, err));
+    GOOD(store_attempt_begin(f.s, id, &fixture_start, &attempt, err));
     assert_int_equal(attempt, 2);
     GOOD(store_attempt_end(
         f.s, id, 2, &(struct store_exit){.cause = "done", .code = 0, .signal = -1, .cpu_us = -1, .peak_bytes = -1},
         RUN_DONE, err));
-    BAD(STATUS_FAILED, "it is done", store_attempt_begin(f.s, id, &start, &attempt, err));
-    assert_true(find(id).ended >= now);
+    BAD(STATUS_FAILED, "it is done", store_attempt_begin(f.s, id, &fixture_start, &attempt, err));
+    assert_true(fixture_find(&f, id).ended >= now);
     assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM attempt WHERE ended IS NOT NULL"), 2);
     assert_int_equal(fixture_integer(&f, "SELECT signal FROM attempt WHERE attempt = 1"), 9);
     assert_int_equal(
@@ -128,7 +116,7 @@ static void only_legal_changes(void **state)
             struct store_exit x = {.cause = "test"};
             if (change == 0) {
                 legal = from == RUN_QUEUED;
-                status = store_attempt_begin(f.s, id, &start, &attempt, NULL);
+                status = store_attempt_begin(f.s, id, &fixture_start, &attempt, NULL);
             } else if (change == 1) {
                 legal = live;
                 status = store_attempt_running(f.s, id, 0, NULL, 0, 0, NULL, NULL);
@@ -149,7 +137,7 @@ static void only_legal_changes(void **state)
             }
             assert_int_equal(status == STATUS_OK, legal);
             if (!legal) {
-                assert_int_equal(find(id).state, from);
+                assert_int_equal(fixture_find(&f, id).state, from);
                 assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM event"), events);
             }
         }
@@ -161,22 +149,22 @@ static void cancel_heeds_other_sweeps(void **state)
     char live[CONFIG_ID];
     int attempt;
     struct store_changed out;
-    fixture_submit(&f, two_by_two);
+    fixture_submit(&f, fixture_two_by_two);
     fixture_submit(&f, "sweep: t\nbase: {seed: 1}\n"); /* shares one run with s */
     fixture_run_id(&f, "s", 0, live);
-    GOOD(store_attempt_begin(f.s, live, &start, &attempt, err));
+    GOOD(store_attempt_begin(f.s, live, &fixture_start, &attempt, err));
     BAD(STATUS_BAD_INPUT, "no sweep 'x'", store_cancel(f.s, "x", NULL, NULL, &out, err));
     BAD(STATUS_BAD_INPUT, "no run 'ffffffffffff'", store_cancel(f.s, NULL, "ffffffffffff", NULL, &out, err));
     GOOD(store_cancel(f.s, "s", NULL, "user", &out, err));
     assert_int_equal(out.queued, 2);
     assert_int_equal(out.live, 1);
     assert_int_equal(out.kept, 1);
-    assert_true(find(live).cancel > 0);
-    assert_int_equal(find(live).state, RUN_STARTING);
+    assert_true(fixture_find(&f, live).cancel > 0);
+    assert_int_equal(fixture_find(&f, live).state, RUN_STARTING);
     /* Lost while a cancel is pending: cancelled, not queued again. */
     GOOD(store_attempt_end(f.s, live, 1, &(struct store_exit){.cause = "lost", .code = -1, .signal = -1}, RUN_QUEUED,
                            err));
-    assert_int_equal(find(live).state, RUN_CANCELLED);
+    assert_int_equal(fixture_find(&f, live).state, RUN_CANCELLED);
     GOOD(store_cancel(f.s, "t", NULL, "user", &out, err));
     assert_int_equal(out.queued, 1);
     bool found;
@@ -201,24 +189,24 @@ static void groups(void **state)
     assert_true(found);
     int64_t events = fixture_integer(&f, "SELECT count(*) FROM event");
     GOOD(store_group_begin(f.s, err));
-    GOOD(store_attempt_begin(f.s, run.id, &start, &attempt, err));
+    GOOD(store_attempt_begin(f.s, run.id, &fixture_start, &attempt, err));
     GOOD(store_group_end(f.s, false, err));
-    assert_int_equal(find(run.id).state, RUN_QUEUED);
+    assert_int_equal(fixture_find(&f, run.id).state, RUN_QUEUED);
     assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM event"), events);
 
     GOOD(store_group_begin(f.s, err));
-    GOOD(store_attempt_begin(f.s, run.id, &start, &attempt, err));
+    GOOD(store_attempt_begin(f.s, run.id, &fixture_start, &attempt, err));
     BAD(STATUS_FAILED, "attempt 2 is over", store_attempt_running(f.s, run.id, 2, "handle", 0, 0, NULL, err));
     BAD(STATUS_FAILED, "not in this group", store_attempt_running(f.s, run.id, 1, "handle", 0, 0, NULL, err));
     assert_int_equal(store_group_end(f.s, true, NULL), STATUS_FAILED);
-    assert_int_equal(find(run.id).state, RUN_QUEUED);
-    assert_int_equal(find(run.id).attempts, 0);
+    assert_int_equal(fixture_find(&f, run.id).state, RUN_QUEUED);
+    assert_int_equal(fixture_find(&f, run.id).attempts, 0);
 
     GOOD(store_group_begin(f.s, err));
-    GOOD(store_attempt_begin(f.s, run.id, &start, &attempt, err));
+    GOOD(store_attempt_begin(f.s, run.id, &fixture_start, &attempt, err));
     GOOD(store_attempt_running(f.s, run.id, 1, "handle", 0, 0, NULL, err));
     GOOD(store_group_end(f.s, true, err));
-    assert_int_equal(find(run.id).state, RUN_RUNNING);
+    assert_int_equal(fixture_find(&f, run.id).state, RUN_RUNNING);
     assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM event"), events + 2);
 }
 
@@ -277,9 +265,9 @@ static void runs_by_state(void **state)
     (void)state;
     char id[CONFIG_ID];
     int attempt;
-    fixture_submit(&f, two_by_two);
+    fixture_submit(&f, fixture_two_by_two);
     fixture_run_id(&f, "s", 1, id);
-    GOOD(store_attempt_begin(f.s, id, &start, &attempt, err));
+    GOOD(store_attempt_begin(f.s, id, &fixture_start, &attempt, err));
     int seen[RUN_STATES] = {0};
     GOOD(store_runs_each(f.s, &(struct store_filter){.states = 1u << RUN_STARTING | 1u << RUN_RUNNING}, count_state,
                          seen, err));

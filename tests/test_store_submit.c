@@ -28,22 +28,10 @@ static int teardown(void **state)
     return 0;
 }
 
-static const char two_by_two[] = "sweep: s\nvariants: {base: {taper.sites: none}, all: {taper.sites: all}}\n"
-                                 "grid: {seed: [0, 1]}\nrun: {retries: 1}\n";
-
-static const struct store_start start = {"local", "host", "cpu", "cpu:0", "{\"sqlite\":\"3\"}", 1};
-
-static struct store_run find(const char *id)
-{
-    struct store_run run;
-    GOOD(store_run_find(f.s, id, &run, err));
-    return run;
-}
-
 static void submit_makes_runs(void **state)
 {
     (void)state;
-    struct store_submitted out = fixture_submit(&f, two_by_two);
+    struct store_submitted out = fixture_submit(&f, fixture_two_by_two);
     assert_int_equal(out.runs, 4);
     assert_int_equal(out.fresh, 4);
     assert_int_equal(
@@ -63,7 +51,7 @@ static void submit_makes_runs(void **state)
         assert_int_equal(cfg.seed, i / 2);
         assert_int_equal(cfg.sites, i % 2 ? SITES_ALL : SITES_NONE);
     }
-    out = fixture_submit(&f, two_by_two);
+    out = fixture_submit(&f, fixture_two_by_two);
     assert_int_equal(out.fresh, 0);
     assert_int_equal(out.known[RUN_QUEUED], 4);
     assert_int_equal(out.dropped, 0);
@@ -105,9 +93,9 @@ static void runs_are_shared_between_sweeps(void **state)
     (void)state;
     char id[CONFIG_ID];
     int attempt;
-    fixture_submit(&f, two_by_two);
+    fixture_submit(&f, fixture_two_by_two);
     fixture_run_id(&f, "s", 0, id);
-    GOOD(store_attempt_begin(f.s, id, &start, &attempt, err));
+    GOOD(store_attempt_begin(f.s, id, &fixture_start, &attempt, err));
     GOOD(store_attempt_end(f.s, id, attempt, &(struct store_exit){.cause = "done", .code = 0, .signal = -1}, RUN_DONE,
                            err));
     /* The same configurations under other names, one new, twice the same one, a higher priority. */
@@ -137,14 +125,14 @@ static void more_after_queues_a_done_run_again(void **state)
     struct spec_after after;
     fixture_submit(&f, "sweep: s\nafter: {bench: {decode: {batch: 1, context: 64}}}\n");
     fixture_run_id(&f, "s", 0, id);
-    GOOD(store_attempt_begin(f.s, id, &start, &attempt, err));
+    GOOD(store_attempt_begin(f.s, id, &fixture_start, &attempt, err));
     GOOD(store_attempt_end(f.s, id, 1, &(struct store_exit){.cause = "done", .code = 0, .signal = -1}, RUN_DONE, err));
     assert_int_equal(fixture_submit(&f, "sweep: t\nafter: {bench: {decode: {batch: 1, context: 64}}}\n").requeued, 0);
     assert_int_equal(fixture_submit(&f, "sweep: t\n").requeued, 0);
     struct store_submitted out =
         fixture_submit(&f, "sweep: t\nafter: {fold: true, bench: {decode: {batch: [1, 4], context: 128}}}\n");
     assert_int_equal(out.requeued, 1);
-    assert_int_equal(find(id).state, RUN_QUEUED);
+    assert_int_equal(fixture_find(&f, id).state, RUN_QUEUED);
     GOOD(store_run_after(f.s, id, &after, err));
     assert_true(after.fold && after.bench[BENCH_DECODE].batches == 2 && after.bench[BENCH_DECODE].contexts == 2);
     assert_int_equal(after.bench[BENCH_DECODE].context[1], 128);
@@ -155,20 +143,20 @@ static void changed_sweep_drops_runs(void **state)
     (void)state;
     char id[CONFIG_ID];
     int attempt;
-    fixture_submit(&f, two_by_two);
+    fixture_submit(&f, fixture_two_by_two);
     fixture_submit(&f, "sweep: t\nbase: {seed: 1}\n"); /* holds s's run of variant base and seed 1 too */
     fixture_run_id(&f, "s", 0, id);
-    GOOD(store_attempt_begin(f.s, id, &start, &attempt, err));
+    GOOD(store_attempt_begin(f.s, id, &fixture_start, &attempt, err));
     struct store_submitted out =
         fixture_submit(&f, "sweep: s\nvariants: {all: {taper.sites: all}}\ngrid: {seed: [1, 2]}\n");
     assert_int_equal(out.fresh, 1);
     assert_int_equal(out.dropped, 3);
     assert_int_equal(out.dropped_queued, 1); /* not the live one, not the one t wants */
-    assert_int_equal(find(id).state, RUN_STARTING);
+    assert_int_equal(fixture_find(&f, id).state, RUN_STARTING);
     assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM run WHERE state = 'cancelled'"), 1);
     assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM run_in_sweep WHERE sweep = 's'"), 2);
     /* Submitting it as it was takes the cancelled one up again. */
-    out = fixture_submit(&f, two_by_two);
+    out = fixture_submit(&f, fixture_two_by_two);
     assert_int_equal(out.requeued, 1);
     assert_int_equal(out.known[RUN_QUEUED], 3);
 }

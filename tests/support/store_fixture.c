@@ -124,3 +124,21 @@ struct intake_result fixture_take(struct fixture *f, const char *run)
     GOOD(intake_pass(f->in, &run, 1, 0, &out, err));
     return out;
 }
+
+const char fixture_two_by_two[] = "sweep: s\nvariants: {base: {taper.sites: none}, all: {taper.sites: all}}\n"
+                                  "grid: {seed: [0, 1]}\nrun: {retries: 1}\n";
+
+const struct store_start fixture_start = {"local", "host", "cpu", "cpu:0", "{\"sqlite\":\"3\"}", 1};
+
+struct store_run fixture_find(struct fixture *f, const char *id)
+{
+    struct store_run run;
+    GOOD(store_run_find(f->s, id, &run, err));
+    return run;
+}
+
+bool fixture_slow(void)
+{
+    const char *flavour = getenv("TAPER_TEST_FLAVOUR");
+    return flavour && strcmp(flavour, "release") != 0 && strcmp(flavour, "clang") != 0;
+}

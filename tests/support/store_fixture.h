@@ -41,6 +41,18 @@ int fixture_digests(const struct config *cfg, char *corpus, char *tokenizer, str
 /* Submit a sweep given as YAML; fails the test when that fails. */
 struct store_submitted fixture_submit(struct fixture *f, const char *yaml);
 
+/* A sweep `s` of four runs: variants base and all, seeds 0 and 1, one retry. */
+extern const char fixture_two_by_two[];
+
+/* How an attempt starts on a CPU slot. */
+extern const struct store_start fixture_start;
+
+/* A run as the store has it; fails the test when there is none. */
+struct store_run fixture_find(struct fixture *f, const char *id);
+
+/* Whether a sanitizer slows this down, so that fewer rounds must do. */
+bool fixture_slow(void);
+
 /* The id of the sweep's run at a position (in the order of the queue). */
 void fixture_run_id(struct fixture *f, const char *sweep, int position, char id[CONFIG_ID]);
 
