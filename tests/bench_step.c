@@ -4,7 +4,7 @@
  *
  * A step is 2,048 tokens with the probe at its default cadence, as `taper train` makes it (nine plain steps and a logged
  * one, medians of each). Its floor is 6 operations a parameter (positions left out) and token, and causal attention, at the
- * rate of the BLAS' sgemm, measured just before and after. Every size has a process of its own, whose peak memory is shown.
+ * rate of the BLAS' sgemm, measured after every step. Every size has a process of its own, whose peak memory is shown.
  * With one thread times are processor time, since other programs may share the machine. */
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 #include "core/trainer.h"
 #include "tests/support/bench.h"
 
-enum { TOKENS = 2048, CADENCE = 10, WARM = 3, PLAIN = 9, LOGGED = 3, RATE_REPEATS = 5, RUNS_MOST = 8, ROUNDS_MOST = 64 };
+enum { TOKENS = 2048, CADENCE = 10, WARM = 3, PLAIN = 9, LOGGED = 3, RATE_REPEATS = 2, RUNS_MOST = 8, ROUNDS_MOST = 64 };
 
 static void fail(const struct error *err)
 {
@@ -109,34 +109,40 @@ static double floor_operations(const struct run *r)
 
 /* What a child tells its parent. */
 struct measured {
-    double parameters, step, logged, operations, rate;
+    double parameters, step, logged, rate, share; /* share: of the rate */
 };
 
+/* The processor's clock changes while this runs, so every step has its own measurement of the rate, right after it. */
 static struct measured measure(const char *size, int threads)
 {
     struct run r = {0};
-    double plain[PLAIN], logged[LOGGED];
+    double plain[PLAIN], logged[LOGGED], rate[PLAIN + LOGGED], share[PLAIN], total = 0;
     run_open(&r, profile_ops(ops_cpu()), threads, size, NULL);
     for (int i = 0; i < WARM; i++)
         step_seconds(&r, i == 0);
-    double rate = bench_sgemm_rate(threads, RATE_REPEATS, r.clock), begin = bench_now(CLOCK_MONOTONIC);
-    profile_count(true);
-    for (int i = 0, p = 0, l = 0; i < PLAIN + LOGGED; i++)
-        if (i % (PLAIN / LOGGED + 1) == PLAIN / LOGGED)
-            logged[l++] = step_seconds(&r, true);
+    const double operations = floor_operations(&r);
+    for (int i = 0, p = 0, l = 0; i < PLAIN + LOGGED; i++) {
+        bool probe = i % (PLAIN / LOGGED + 1) == PLAIN / LOGGED;
+        double begin = bench_now(CLOCK_MONOTONIC);
+        profile_count(true);
+        double seconds = step_seconds(&r, probe);
+        profile_count(false);
+        total += bench_now(CLOCK_MONOTONIC) - begin;
+        rate[i] = bench_sgemm_rate(threads, RATE_REPEATS, r.clock);
+        if (probe)
+            logged[l++] = seconds;
         else
-            plain[p++] = step_seconds(&r, false);
-    profile_count(false);
-    double total = bench_now(CLOCK_MONOTONIC) - begin;
-    rate = fmax(rate, bench_sgemm_rate(threads, RATE_REPEATS, r.clock));
+            plain[p] = seconds, share[p++] = operations / rate[i] / seconds;
+    }
     if (threads == parallel_processors()) {
         printf("\n%s, %d threads: parts of a step (wall time, every fourth logged)\n", size, threads);
         profile_print(stdout, PLAIN + LOGGED, 1e3 * total);
         fflush(stdout);
     }
     double usual = bench_median(plain, PLAIN), with_probe = bench_median(logged, LOGGED);
-    struct measured m = {(double)r.model.table.parameters, ((CADENCE - 1) * usual + with_probe) / CADENCE, with_probe,
-                         floor_operations(&r), rate};
+    double step = ((CADENCE - 1) * usual + with_probe) / CADENCE;
+    struct measured m = {(double)r.model.table.parameters, step, with_probe, bench_median(rate, PLAIN + LOGGED),
+                         bench_median(share, PLAIN) * usual / step};
     run_close(&r);
     return m;
 }
@@ -177,10 +183,9 @@ static void table_of_sizes(char **sizes, int count, const int *threads, int thre
     for (int s = 0; s < count && s < RUNS_MOST; s++)
         for (int t = 0; t < thread_counts; t++) {
             const struct measured *x = &m[s][t];
-            double share = x->operations / x->rate / x->step;
             printf("%-6s %10.0f %8d %10.1f %10.0f %8.1f%% %8.1f %11.0f%% %8.0f\n", sizes[s], x->parameters, threads[t],
                    1e3 * x->step, TOKENS / x->step,
-                   100 * (x->logged - x->step) / (CADENCE - 1) / x->step, 1e-9 * x->rate, 100 * share, peak[s][t]);
+                   100 * (x->logged - x->step) / (CADENCE - 1) / x->step, 1e-9 * x->rate, 100 * x->share, peak[s][t]);
         }
 }
 
