@@ -1,0 +1,65 @@
+/* A scheduler over a real store in a home of its own, and an executor that does what the test says. */
+#ifndef TAPER_TESTS_SUPPORT_SCHEDULER_BED_H
+#define TAPER_TESTS_SUPPORT_SCHEDULER_BED_H
+
+#include "harness/scheduler.h"
+
+enum { SCRIPTED_JOBS_MOST = 256, SCRIPTED_PACK_MOST = 8 };
+
+/* One attempt is one job here, except in a pack: there the job is its first attempt's, and the others know it. */
+struct executor_job {
+    struct executor_job *first; /* itself, or the pack's */
+    int place;
+    char dir[512], handle[32];
+    char *handles[SCRIPTED_PACK_MOST];
+    int attempt, threads;
+    bool released, stopped, killed, over;
+};
+
+struct scripted {
+    struct executor base;
+    struct executor_job jobs[SCRIPTED_JOBS_MOST];
+    int count;
+    bool refuse; /* the next starts fail */
+};
+
+/* All a test has; made anew for each. */
+struct scheduler_bed {
+    char folder[64];
+    uv_loop_t loop;
+    struct home home;
+    struct store *store;
+    struct scripted executor;
+    struct slots *slots;
+    struct scheduler *scheduler;
+};
+
+extern struct scheduler_bed bed;
+
+/* cmocka's setup and teardown of a test: the home. */
+int bed_make(void **state);
+int bed_drop(void **state);
+
+/* The scheduler with so many CPU slots; close it and open it again for a restart. All of these fail the test when they
+ * fail. */
+void bed_open(int slots, double retry_delay);
+void bed_close(void);
+
+/* A sweep of seeds first..last, with more lines of YAML. */
+void bed_submit(const char *name, int first, int last, const char *rest);
+
+/* Let the loop do what is due. */
+void bed_turn(void);
+
+/* Turn the loop until `count` jobs have been started in all, ten seconds at most. */
+void bed_until_started(int count);
+
+/* A job ends: an exit status or a signal as `code`, and the last line of its log. */
+void bed_ends_with(int job, enum executor_cause cause, int code, const char *text);
+void bed_ends(int job, enum executor_cause cause, int code);
+
+/* The run of a job as the store has it, and what its state must be. */
+struct store_run bed_run(int job);
+void bed_state_is(int job, enum run_state want);
+
+#endif
