@@ -38,7 +38,7 @@ check 'the daemon says that the disk is full' poll 30 bash -c '"$TAPER" status -
 check 'status, show and query still work' "$TAPER" query 'SELECT count(*) FROM step'
 check 'a submit is refused, and says why' bash -c 'cp "$1/one.yaml" "$1/two.yaml"; sed -i "s/sweep: one/sweep: two/; s/train.steps: 60/train.steps: 61/" "$1/two.yaml"; ! "$TAPER" submit "$1/two.yaml" 2> "$1/err" && grep -qiE "no space|full" "$1/err"' - "$T"
 check 'nothing of it was queued' is 0 "SELECT count(*) FROM run WHERE sweep = 'two'"
-kill -KILL "$(daemon_pid)" # in the middle of it
+kill_daemon # in the middle of it
 check 'a daemon can start on the full disk' daemon --slots cpu:2 --min-free 1M --payload "$T/steps"
 before=$(query 'SELECT count(*) FROM step')
 rm "$T/small/ballast" "$T/small/ballast2"

@@ -26,7 +26,7 @@ echo 1 > "$TAPER_HOME/taper.lock"
 echo junk > "$TAPER_HOME/taper.sock"
 check 'stale pid file, lock file and a file for a socket' fill "$TAPER_HOME"
 daemon --slots cpu:1 --payload "$T/ok"
-kill -KILL "$(daemon_pid)"
+kill_daemon
 check 'a socket that nobody listens to' test -S "$TAPER_HOME/taper.sock"
 check 'the verbs say that no daemon is there' refuses 1 'no daemon' "$TAPER" daemon --stop
 check 'a daemon starts over it' daemon --slots cpu:1 --payload "$T/ok"

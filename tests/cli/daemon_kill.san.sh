@@ -54,7 +54,7 @@ check 'nothing but the daemon is left' only_daemon
 # ---- the daemon and the supervisor are killed: only the environment tells whose the children are
 again > "$T/log"
 check 'it is up once more' poll 20 ready 1
-kill -KILL "$(daemon_pid)" $(workers)
+kill_daemon $(workers)
 kill -KILL "$(cat "$TAPER_HOME"/runs/*/forgot)" # nobody can find this one: no daemon saw it lose its parent
 check 'a daemon on a home whose daemon was killed' daemon --slots cpu:1 --payload "$T/stubborn"
 check 'the old children are ended, the run goes on' poll 20 is 'lost,running' "SELECT a.cause, r.state FROM run r JOIN attempt a ON a.run = r.id WHERE a.attempt = (SELECT max(attempt) - 1 FROM attempt)"
@@ -74,7 +74,7 @@ sed -i 's/train.steps: 60/train.steps: 61/' "$T/two.yaml"
 check 'it runs' poll 20 running 1
 dir=$TAPER_HOME/runs/$(query "SELECT id FROM run WHERE state = 'running'")
 pid=$(workers)
-kill -KILL "$(daemon_pid)"
+kill_daemon
 touch "$dir/go"
 check 'it ends without the daemon' poll 20 gone "$pid"
 check 'the next daemon learns that it was done' daemon --slots cpu:1 --payload "$T/brief"

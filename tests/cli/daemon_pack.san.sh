@@ -79,8 +79,7 @@ check 'both of them' running 2
 check 'and the slot is theirs' bash -c '"$TAPER" devices --json | grep -q "\"used\": true"'
 
 # ---- the daemon is killed: the next one takes the pack over, and can stop one of it
-kill -KILL "$(daemon_pid)"
-poll 20 gone "$(daemon_pid)"
+kill_daemon
 check 'the next daemon' daemon --slots cpu:1 --retry-delay 0
 check 'has the same worker' [ "$(pids)" = "$worker" ]
 check 'cancels one of what is left' "$TAPER" cancel --wait "$(run_of long 2)"

@@ -83,4 +83,10 @@ is() { # TEXT SQL
 }
 daemon() { "$TAPER" daemon --detach --retry-delay 0.05 --grace 1 "$@" > "$T/daemon.out" 2>&1 || { cat "$T/daemon.out"; return 1; }; }
 daemon_pid() { cat "$TAPER_HOME/daemon.pid"; }
+kill_daemon() { # and whatever else is named, and wait until the daemon is gone: what it held is free only then
+    local pid
+    pid=$(daemon_pid)
+    kill -KILL "$pid" "$@"
+    poll 20 gone "$pid"
+}
 gone() { ! kill -0 "$1" 2> /dev/null || grep -q '^State:.Z' "/proc/$1/status"; }
