@@ -2,30 +2,27 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "core/decoder_cpu.h"
 #include "core/memory.h"
 #include "core/parallel.h"
 
-enum { HUGE_PAGE = 2 << 20, PREFILL_ROWS = 32 };
+enum { PREFILL_ROWS = 32 };
 
 static int padded(int64_t count)
 {
     return (int)((count + GEMV_LANES - 1) / GEMV_LANES * GEMV_LANES);
 }
 
-/* Zeroed; on huge pages where the system has them: streaming weights otherwise misses the TLB at every page. */
+/* Zeroed. */
 static void *big_alloc(size_t bytes, struct error *err)
 {
-    size_t whole = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-    void *block = bytes ? aligned_alloc(HUGE_PAGE, whole) : NULL;
+    void *block = memory_large(bytes);
     if (!block) {
         error_set(err, STATUS_FAILED, "out of memory: %zu bytes", bytes);
         return NULL;
     }
-    madvise(block, whole, MADV_HUGEPAGE); /* advice: without it the same, a little slower */
-    memset(block, 0, whole);
+    memset(block, 0, bytes);
     return block;
 }
 
