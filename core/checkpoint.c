@@ -53,8 +53,10 @@ static void gather(struct writing *w, const struct trainer *t)
             put(w, memory_format("%s.c", table->sites[i].name), TENSOR_F32, 1, (int64_t[]){1}, w->c + i);
     w->ema = memory_alloc(sums, sizeof *w->ema);
     m->ops->download(m->be, w->ema, t->ema, sums * sizeof *w->ema);
-    w->scalars = (struct scalars_on_disk){.step = t->step, .ema_updates = t->ema_updates, .target = t->target,
-                                            .skipped = {t->skipped, t->skipped_in_a_row}};
+    w->scalars = (struct scalars_on_disk){.step = t->step,
+                                          .ema_updates = t->ema_updates,
+                                          .target = t->target,
+                                          .skipped = {t->skipped, t->skipped_in_a_row}};
     memcpy(w->scalars.adam_step, t->adam_step, sizeof w->scalars.adam_step);
     put(w, memory_string("state/ema"), TENSOR_F64, 2, (int64_t[]){table->site_count, SITE_SUMS}, w->ema);
     put(w, memory_string("state/target"), TENSOR_F64, 1, (int64_t[]){1}, &w->scalars.target);
@@ -69,8 +71,8 @@ static json_t *metadata_of(const struct trainer *t, const struct checkpoint_data
 {
     json_t *config = config_to_json(&t->model->cfg);
     char *text = json_dumps(config, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
-    json_t *metadata = json_pack("{s:s, s:s, s:s, s:s}", "config", text ? text : "{}", "corpus", data->corpus, "tokenizer",
-                                 data->tokenizer, "version", version_string());
+    json_t *metadata = json_pack("{s:s, s:s, s:s, s:s}", "config", text ? text : "{}", "corpus", data->corpus,
+                                 "tokenizer", data->tokenizer, "version", version_string());
     json_decref(config);
     free(text);
     return metadata;
@@ -83,8 +85,10 @@ static int check_finite(const struct writing *w, const struct trainer *t, struct
         const float *values = w->tensors[i].data;
         for (size_t j = 0; w->tensors[i].type == TENSOR_F32 && j < w->tensors[i].count; j++)
             if (!isfinite(values[j]))
-                return error_set(err, STATUS_FAILED, "step %lld: not finite: tensor %s is %g at %zu; the checkpoint before "
-                                 "stays", (long long)t->step, w->tensors[i].name, (double)values[j], j);
+                return error_set(err, STATUS_FAILED,
+                                 "step %lld: not finite: tensor %s is %g at %zu; the checkpoint before "
+                                 "stays",
+                                 (long long)t->step, w->tensors[i].name, (double)values[j], j);
     }
     return STATUS_OK;
 }
@@ -128,7 +132,8 @@ int checkpoint_compare(const char *where, const struct config *cfg, const struct
     const struct config_key *keys = config_keys(&count);
     for (int i = 0; i < count; i++) {
         char wanted[CONFIG_TEXT], found[CONFIG_TEXT];
-        if (!(keys[i].effect & CONFIG_RESULT) || strncmp(keys[i].name, "data.", 5) == 0) /* data is compared by digest */
+        if (!(keys[i].effect & CONFIG_RESULT) ||
+            strncmp(keys[i].name, "data.", 5) == 0) /* data is compared by digest */
             continue;
         if (strcmp(config_get(cfg, &keys[i], wanted), config_get(other, &keys[i], found)) == 0)
             continue;
@@ -151,7 +156,8 @@ static int check_data(const struct tensorfile *f, const char *key, const char *w
                      wanted, found ? found : "(none)");
 }
 
-static int read_block(const struct tensorfile *f, const struct model *m, const char *prefix, float *block, struct error *err)
+static int read_block(const struct tensorfile *f, const struct model *m, const char *prefix, float *block,
+                      struct error *err)
 {
     float *host = memory_alloc(m->table.total, sizeof *host);
     int status = STATUS_OK;
@@ -191,8 +197,8 @@ static int read_state(const struct tensorfile *f, struct trainer *t, struct erro
         status = error_set(err, STATUS_BAD_INPUT, "%s: state/skipped: %lld, %lld in a row, of %lld steps", f->path,
                            (long long)skipped[0], (long long)skipped[1], (long long)t->step);
     if (!status && (t->step < 0 || t->step > m->cfg.steps))
-        status = error_set(err, STATUS_BAD_INPUT, "%s: step %lld is outside the run's %lld", f->path, (long long)t->step,
-                           (long long)m->cfg.steps);
+        status = error_set(err, STATUS_BAD_INPUT, "%s: step %lld is outside the run's %lld", f->path,
+                           (long long)t->step, (long long)m->cfg.steps);
     if (!status) {
         trainer_resume_skipped(t, skipped[0], skipped[1]);
         m->ops->upload(m->be, t->ema, ema, count * sizeof *ema);

@@ -14,8 +14,8 @@ struct checkpoint_data {
     const char *corpus, *tokenizer;
 };
 
-/* Write the state of a trainer that is settled. On failure the old file is untouched: disk full, or a parameter or moment that is not
- * finite (the error names step and tensor). */
+/* Write the state of a trainer that is settled. On failure the old file is untouched: disk full, or a parameter or
+ * moment that is not finite (the error names step and tensor). */
 int checkpoint_write(const char *path, const struct trainer *t, const struct checkpoint_data *data, struct error *err);
 
 /* Read a state into a trainer of the same configuration: every tensor, or an error naming those that do not fit and the

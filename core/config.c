@@ -37,7 +37,7 @@ const char *config_key_nearest(const char *name)
 }
 
 /* The bounds of a key as text; an integer's with all of its digits. */
-#define BOUNDS "%.*g to %.*g"
+#define BOUNDS         "%.*g to %.*g"
 #define BOUNDS_OF(key) bound_digits(key), (key)->low, bound_digits(key), (key)->high
 
 static int bound_digits(const struct config_key *key)
@@ -99,7 +99,11 @@ static int assign_word(const struct config_key *key, int *to, const char *value,
             return STATUS_OK;
         }
         size_t used = strlen(wanted);
-        snprintf(wanted + used, sizeof wanted - used, "%s%s", i == 0 ? "" : key->words[i + 1] ? ", " : " or ", key->words[i]);
+        snprintf(wanted + used, sizeof wanted - used, "%s%s",
+                 i == 0              ? ""
+                 : key->words[i + 1] ? ", "
+                                     : " or ",
+                 key->words[i]);
     }
     return reject(key, wanted, value, err);
 }
@@ -158,7 +162,8 @@ static int assign_text(const struct config_key *key, char *to, const char *value
 {
     size_t room = strcmp(key->name, "model.size") == 0 ? sizeof((struct config *)0)->model_size : CONFIG_TEXT;
     if (strlen(value) >= room)
-        return error_set(err, STATUS_BAD_INPUT, "%s: want at most %zu bytes, got %zu", key->name, room - 1, strlen(value));
+        return error_set(err, STATUS_BAD_INPUT, "%s: want at most %zu bytes, got %zu", key->name, room - 1,
+                         strlen(value));
     if (room != CONFIG_TEXT && !config_preset_find(value))
         return reject(key, "one of " CONFIG_PRESET_NAMES, value, err);
     memcpy(to, value, strlen(value) + 1);
@@ -187,7 +192,8 @@ int config_assign(struct config *cfg, const struct config_key *key, const char *
     case CONFIG_TARGET: {
         struct config_target target = {.word = strcmp(value, key->words[0]) == 0};
         if (!target.word && !parse_real(value, &target.value))
-            return error_set(err, STATUS_BAD_INPUT, "%s: want %s or a number, got '%s'", key->name, key->words[0], value);
+            return error_set(err, STATUS_BAD_INPUT, "%s: want %s or a number, got '%s'", key->name, key->words[0],
+                             value);
         if (!target.word && (target.value < key->low || target.value > key->high))
             return reject_bounds(key, value, err);
         *(struct config_target *)to = target;
@@ -216,7 +222,8 @@ int config_set(struct config *cfg, const char *name, const char *value, struct e
     const struct config_key *keys = config_keys(&count), *key = config_key_find(name);
     if (!key) {
         const char *near = config_key_nearest(name);
-        return error_set(err, STATUS_BAD_INPUT, near ? "unknown key '%s' (did you mean %s?)" : "unknown key '%s'", name, near);
+        return error_set(err, STATUS_BAD_INPUT, near ? "unknown key '%s' (did you mean %s?)" : "unknown key '%s'", name,
+                         near);
     }
     int status = config_assign(cfg, key, value, err);
     if (!status) {
@@ -261,7 +268,8 @@ static void derive(struct config *cfg)
     if (cfg->head_dim == 0)
         cfg->head_dim = 32;
     if (cfg->heads == 0)
-        cfg->heads = cfg->d_model >= cfg->head_dim && cfg->d_model % cfg->head_dim == 0 ? cfg->d_model / cfg->head_dim : 1;
+        cfg->heads =
+            cfg->d_model >= cfg->head_dim && cfg->d_model % cfg->head_dim == 0 ? cfg->d_model / cfg->head_dim : 1;
     if (cfg->d_ff == 0)
         cfg->d_ff = cfg->mlp == MLP_SWIGLU ? (8 * cfg->d_model / 3 + 31) / 32 * 32 : 4 * cfg->d_model;
 }
@@ -279,14 +287,16 @@ double config_percent(const char *text)
 static void check(const struct config *cfg, struct error *f)
 {
     if (cfg->d_model % cfg->heads)
-        FAULT("model.heads: %lld heads do not divide model.d_model %lld", (long long)cfg->heads, (long long)cfg->d_model);
+        FAULT("model.heads: %lld heads do not divide model.d_model %lld", (long long)cfg->heads,
+              (long long)cfg->d_model);
     else if (cfg->pos == POS_ROPE && cfg->d_model / cfg->heads % 2)
         FAULT("model.pos: rope wants an even head width, got %lld / %lld = %lld", (long long)cfg->d_model,
               (long long)cfg->heads, (long long)(cfg->d_model / cfg->heads));
     int64_t warm = config_steps(cfg->gate_warmup, cfg->steps), end = config_steps(cfg->gate_end, cfg->steps);
     bool tapers = cfg->sites != SITES_NONE, anchors = cfg->aux_lambda > 0 && cfg->aux_target.word;
     if ((tapers || anchors) && warm < 1)
-        FAULT("gate.warmup: calibration wants at least one step, got %lld of %lld", (long long)warm, (long long)cfg->steps);
+        FAULT("gate.warmup: calibration wants at least one step, got %lld of %lld", (long long)warm,
+              (long long)cfg->steps);
     if (tapers && cfg->gate_shape != GATE_CONSTANT && end <= warm)
         FAULT("gate.end: want more than gate.warmup (step %lld), got step %lld", (long long)warm, (long long)end);
     double valid = config_percent(cfg->valid);
@@ -373,7 +383,8 @@ char *config_get(const struct config *cfg, const struct config_key *key, char *t
 
 static const char *type_text(const struct config_key *key)
 {
-    static const char *const names[] = {"integer", "number", "true|false", "word", "text", "steps or %", "number or word"};
+    static const char *const names[] = {"integer", "number",     "true|false",    "word",
+                                        "text",    "steps or %", "number or word"};
     return names[key->type];
 }
 
@@ -381,11 +392,12 @@ void config_print_help(FILE *out)
 {
     int count;
     const struct config_key *keys = config_keys(&count);
-    fprintf(out, "Keys of a run's configuration, in YAML as 'key: value', on the command line as --set key=value.\n"
-                 "A * marks the keys that are not in a run's name: they do not change its result, or (model.size and\n"
-                 "model.head_dim) only by the keys that they set.\n"
-                 "A # marks those that make its shape: runs of equal shape may share a worker (run: {pack: N} of a spec).\n"
-                 "Lengths are steps (500) or a part of the run (5%%).\n\n");
+    fprintf(out,
+            "Keys of a run's configuration, in YAML as 'key: value', on the command line as --set key=value.\n"
+            "A * marks the keys that are not in a run's name: they do not change its result, or (model.size and\n"
+            "model.head_dim) only by the keys that they set.\n"
+            "A # marks those that make its shape: runs of equal shape may share a worker (run: {pack: N} of a spec).\n"
+            "Lengths are steps (500) or a part of the run (5%%).\n\n");
     for (int i = 0; i < count; i++) {
         const struct config_key *key = &keys[i];
         fprintf(out, "%-20s%c%c %-14s default %s", key->name, key->effect & CONFIG_RESULT ? ' ' : '*',

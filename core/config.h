@@ -82,14 +82,14 @@ enum {
 
 /* One row of the table. */
 struct config_key {
-    const char *name;          /* "model.d_model" */
+    const char *name; /* "model.d_model" */
     enum config_type type;
-    size_t offset;             /* in struct config */
-    const char *fallback;      /* default, as text ("auto" for an INT that config_finish derives: stored as 0) */
-    double low, high;          /* inclusive bounds (INT, REAL, TARGET, LENGTH in steps) */
-    const char *const *words;  /* CONFIG_WORD: the spellings, in the order of the enum, NULL-terminated;
-                                  CONFIG_TARGET: words[0] is the word */
-    unsigned effect;           /* CONFIG_RESULT, CONFIG_SHAPE */
+    size_t offset;            /* in struct config */
+    const char *fallback;     /* default, as text ("auto" for an INT that config_finish derives: stored as 0) */
+    double low, high;         /* inclusive bounds (INT, REAL, TARGET, LENGTH in steps) */
+    const char *const *words; /* CONFIG_WORD: the spellings, in the order of the enum, NULL-terminated;
+                                 CONFIG_TARGET: words[0] is the word */
+    unsigned effect;          /* CONFIG_RESULT, CONFIG_SHAPE */
     const char *help;
 };
 
@@ -112,7 +112,8 @@ int config_set(struct config *cfg, const char *name, const char *value, struct e
 /* config_set of "KEY=VALUE". */
 int config_set_pair(struct config *cfg, const char *pair, struct error *err);
 
-/* Apply the preset, derive what is auto, check keys against each other. All faults are reported at once, a line each. */
+/* Apply the preset, derive what is auto, check keys against each other. All faults are reported at once, a line each.
+ */
 int config_finish(struct config *cfg, struct error *err);
 
 /* The number of "12.5%", -1 when the text is not of that kind. */

@@ -98,7 +98,8 @@ char *config_canonical(const struct config *cfg, const char *corpus_digest, cons
         if (!(key->effect & CONFIG_RESULT))
             continue;
         if (key->type == CONFIG_LENGTH) /* 5% of 1000 steps and 50 steps are the same run */
-            json_object_set_new(object, key->name, json_integer(config_steps(*(const struct config_length *)from, cfg->steps)));
+            json_object_set_new(object, key->name,
+                                json_integer(config_steps(*(const struct config_length *)from, cfg->steps)));
         else if (strcmp(key->name, "data.corpus") == 0)
             json_object_set_new(object, key->name, json_string(corpus_digest));
         else if (strcmp(key->name, "data.tokenizer") == 0)

@@ -13,6 +13,7 @@ static const char *const device_words[] = {"cpu", "cuda", NULL};
 static const char *const precision_words[] = {"auto", "fp32", "bf16", NULL};
 static const char *const target_words[] = {"calibrated", NULL};
 
+/* clang-format off */
 /* What a key decides. */
 #define NOTHING 0
 #define RESULT CONFIG_RESULT
@@ -31,13 +32,15 @@ static const char *const target_words[] = {"calibrated", NULL};
     {name, CONFIG_STRING, offsetof(struct config, field), fallback, 0, 0, NULL, effect, help}
 #define LENGTH(name, field, fallback, effect, help)                                                                       \
     {name, CONFIG_LENGTH, offsetof(struct config, field), fallback, 0, 1e9, NULL, effect, help}
+/* clang-format on */
 
 static const struct config_key keys[] = {
     TEXT("model.size", model_size, "demo", NOTHING, "preset of the model keys: " CONFIG_PRESET_NAMES),
     INT("model.d_model", d_model, "auto", 1, 65536, BOTH, "width of the residual stream (auto: the preset's)"),
     INT("model.layers", layers, "auto", 1, 1024, BOTH, "transformer blocks (auto: the preset's)"),
     INT("model.heads", heads, "auto", 1, 1024, BOTH, "attention heads (auto: d_model / head_dim)"),
-    INT("model.head_dim", head_dim, "auto", 1, 1024, NOTHING, "width of a head where heads is auto (auto: the preset's)"),
+    INT("model.head_dim", head_dim, "auto", 1, 1024, NOTHING,
+        "width of a head where heads is auto (auto: the preset's)"),
     INT("model.context", context, "auto", 1, 1048576, BOTH, "tokens the model sees (auto: the preset's)"),
     INT("model.vocab", vocab, "auto", 2, 16777216, BOTH, "vocabulary entries (auto: the preset's)"),
     INT("model.d_ff", d_ff, "auto", 1, 262144, BOTH,
@@ -56,7 +59,8 @@ static const struct config_key keys[] = {
     LENGTH("gate.warmup", gate_warmup, "5%", RESULT, "gate 1 and calibration until here (k_warm)"),
     LENGTH("gate.end", gate_end, "40%", RESULT, "gate 0 from here on (k_end)"),
     WORD("gate.shape", gate_shape, "cosine", gate_words, RESULT,
-         "between warmup and end: cosine, linear; step stays 1 until end; constant is gate.value after warmup, for good"),
+         "between warmup and end: cosine, linear; step stays 1 until end; constant is gate.value after warmup, for "
+         "good"),
     REAL("gate.value", gate_value, "0.5", 0, 1, RESULT, "the gate of shape constant"),
     REAL("taper.ema", ema, "0.99", 0, 0.999999, RESULT, "decay of the calibration averages"),
     REAL("aux.lambda", aux_lambda, "0", 0, 1e6, RESULT, "weight of the scale-anchoring loss; 0 is off"),
@@ -72,8 +76,7 @@ static const struct config_key keys[] = {
     REAL("train.beta1", beta1, "0.9", 0, 0.999999, RESULT, "AdamW: decay of the first moment"),
     REAL("train.beta2", beta2, "0.95", 0, 0.99999999, RESULT, "AdamW: decay of the second moment"),
     REAL("train.adam_eps", adam_eps, "1e-8", 0, 1, RESULT, "AdamW: added to the root of the second moment"),
-    REAL("train.weight_decay", weight_decay, "0.1", 0, 10, RESULT,
-         "AdamW: decay of tensors of two or more dimensions"),
+    REAL("train.weight_decay", weight_decay, "0.1", 0, 10, RESULT, "AdamW: decay of tensors of two or more dimensions"),
     REAL("train.clip", clip, "1", 0, 1e9, RESULT, "largest global gradient norm; 0 is no clipping"),
     TEXT("data.corpus", corpus, "stories", RESULT,
          "stories (built in), tinystories (taper data fetch), or a text file or directory"),
@@ -83,12 +86,15 @@ static const struct config_key keys[] = {
     TEXT("data.tokenizer", tokenizer, "auto", RESULT,
          "directory with vocab.json and merges.txt, or auto: trained on the corpus to model.vocab entries"),
     TEXT("data.valid", valid, "auto", RESULT,
-         "validation text: a file or directory, or the last part of the documents (5%); auto: tinystories' own, else 5%"),
-    LENGTH("eval.every", eval_every, "10%", NOTHING, "steps between evaluations (the last step is always evaluated); 0: only the last"),
+         "validation text: a file or directory, or the last part of the documents (5%); auto: tinystories' own, else "
+         "5%"),
+    LENGTH("eval.every", eval_every, "10%", NOTHING,
+           "steps between evaluations (the last step is always evaluated); 0: only the last"),
     INT("eval.tokens", eval_tokens, "0", 0, 1000000000000, NOTHING,
         "validation tokens an evaluation before the last reads; 0: the whole split, as the last always does"),
     INT("log.every", log_every, "10", 1, 1000000000, NOTHING, "steps between logged rows (step 1 and the last always)"),
-    LENGTH("checkpoint.every", checkpoint_every, "10%", NOTHING, "steps between checkpoints (the last step always); 0: only the last"),
+    LENGTH("checkpoint.every", checkpoint_every, "10%", NOTHING,
+           "steps between checkpoints (the last step always); 0: only the last"),
     INT("sample.tokens", sample_tokens, "128", 0, 1000000, NOTHING, "tokens of text generated at the end"),
     TEXT("sample.prompt", sample_prompt, "Once upon a time", NOTHING, "what the generated text goes on from"),
     WORD("device", device, "cpu", device_words, SHAPE, "where it runs"),
@@ -105,6 +111,7 @@ const struct config_key *config_keys(int *count)
     return keys;
 }
 
+/* clang-format off */
 #define PAPER(d) {"model.d_model", d}, {"model.layers", "8"}, {"model.context", "512"}, {"model.vocab", "10000"}, \
     {"model.head_dim", "32"}
 #define GPT2(d, layers_, heads_) {"model.d_model", d}, {"model.layers", layers_}, {"model.heads", heads_},            \
@@ -122,6 +129,7 @@ static const struct config_preset presets[] = {
     {"gpt2-large", {GPT2("1280", "36", "20")}},
     {"gpt2-xl", {GPT2("1600", "48", "25")}},
 };
+/* clang-format on */
 
 const struct config_preset *config_preset_find(const char *name)
 {

@@ -18,8 +18,8 @@ static void fill(const struct tokens *tokens, const struct activations *a, int64
     }
 }
 
-int evaluate(struct model *m, const struct tokens *tokens, double gate, int batch, int64_t most,
-             const atomic_int *stop, struct evaluation *out, struct error *err)
+int evaluate(struct model *m, const struct tokens *tokens, double gate, int batch, int64_t most, const atomic_int *stop,
+             struct evaluation *out, struct error *err)
 {
     struct activations a;
     int64_t end = (int64_t)tokens->count - 1;

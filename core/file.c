@@ -41,7 +41,8 @@ static int create_beside(struct file_writer *w)
     return fd;
 }
 
-/* What is there and is no file (a terminal, /dev/null, a pipe) is written to: a rename would put a file in its place. */
+/* What is there and is no file (a terminal, /dev/null, a pipe) is written to: a rename would put a file in its place.
+ */
 static int open_output(struct file_writer *w)
 {
     struct stat st;

@@ -11,7 +11,7 @@
  * STATUS_OK the old file is as it was; on any failure, or on file_abandon, the temporary one is removed. A path that
  * is no file (/dev/null, a pipe) is written to as it stands; a directory is STATUS_BAD_INPUT. */
 struct file_writer {
-    FILE *stream; /* write here with stdio; errors are found at commit */
+    FILE *stream;           /* write here with stdio; errors are found at commit */
     char *path, *temporary; /* temporary: NULL when the path is written to directly */
 };
 

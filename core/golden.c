@@ -11,15 +11,25 @@
 
 /* The reference's key, and ours. */
 static const char *const key_names[][2] = {
-    {"d_model", "model.d_model"}, {"n_layers", "model.layers"}, {"n_heads", "model.heads"},
-    {"n_ctx", "model.context"}, {"vocab", "model.vocab"}, {"d_ff", "model.d_ff"}, {"norm", "model.norm"},
-    {"norm_eps", "model.norm_eps"}, {"pos", "model.pos"}, {"mlp", "model.mlp"}, {"bias", "model.bias"},
-    {"tied", "model.tied"}, {"taper", "taper.sites"},
+    {"d_model", "model.d_model"}, {"n_layers", "model.layers"},   {"n_heads", "model.heads"},
+    {"n_ctx", "model.context"},   {"vocab", "model.vocab"},       {"d_ff", "model.d_ff"},
+    {"norm", "model.norm"},       {"norm_eps", "model.norm_eps"}, {"pos", "model.pos"},
+    {"mlp", "model.mlp"},         {"bias", "model.bias"},         {"tied", "model.tied"},
+    {"taper", "taper.sites"},
 };
 static const char *const train_names[][2] = {
-    {"steps", "train.steps"}, {"batch", "train.batch"}, {"lr", "train.lr"}, {"lr_warmup", "train.lr_warmup"},
-    {"gate_warmup", "gate.warmup"}, {"gate_end", "gate.end"}, {"beta1", "train.beta1"}, {"beta2", "train.beta2"},
-    {"adam_eps", "train.adam_eps"}, {"weight_decay", "train.weight_decay"}, {"clip", "train.clip"}, {"ema", "taper.ema"},
+    {"steps", "train.steps"},
+    {"batch", "train.batch"},
+    {"lr", "train.lr"},
+    {"lr_warmup", "train.lr_warmup"},
+    {"gate_warmup", "gate.warmup"},
+    {"gate_end", "gate.end"},
+    {"beta1", "train.beta1"},
+    {"beta2", "train.beta2"},
+    {"adam_eps", "train.adam_eps"},
+    {"weight_decay", "train.weight_decay"},
+    {"clip", "train.clip"},
+    {"ema", "taper.ema"},
 };
 
 static int set_from(struct config *cfg, const json_t *from, const char *const (*names)[2], size_t count,
@@ -77,7 +87,8 @@ static int set_train(struct config *cfg, const json_t *object, const char *where
     return config_set(cfg, "train.lr_final", text, err);
 }
 
-static int load_config(const struct tensorfile *f, bool training, struct config *cfg, struct case_settings *s, struct error *err)
+static int load_config(const struct tensorfile *f, bool training, struct config *cfg, struct case_settings *s,
+                       struct error *err)
 {
     const char *text = tensorfile_metadata(f, "config");
     json_t *object = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
@@ -119,7 +130,8 @@ static void output_add(struct output *o, enum tensor_type type, int rank, const 
 {
     o->tensors = memory_resize(o->tensors, o->count + 1, sizeof *o->tensors);
     struct tensor *t = &o->tensors[o->count++];
-    *t = (struct tensor){.name = memory_format("%s%s", prefix, name), .type = type, .rank = rank, .count = 1, .data = data};
+    *t = (struct tensor){
+        .name = memory_format("%s%s", prefix, name), .type = type, .rank = rank, .count = 1, .data = data};
     for (int i = 0; i < rank; i++) {
         t->shape[i] = shape[i];
         t->count *= (size_t)shape[i];
@@ -186,15 +198,15 @@ static int load_windows(struct bench *b, const char *name, int rank, struct erro
     b->B = t->shape[rank - 2];
     b->T = t->shape[rank - 1] - 1;
     if (b->T > b->cfg.context)
-        return error_set(err, STATUS_BAD_INPUT, "%s: tensor %s: windows of %lld tokens, the model sees %lld", b->file.path,
-                         name, (long long)b->T, (long long)b->cfg.context);
+        return error_set(err, STATUS_BAD_INPUT, "%s: tensor %s: windows of %lld tokens, the model sees %lld",
+                         b->file.path, name, (long long)b->T, (long long)b->cfg.context);
     int64_t *ids = memory_alloc(t->count, sizeof *ids);
     int status = tensorfile_read_i64(&b->file, name, rank, t->shape, ids, err);
     b->windows = memory_alloc(t->count, sizeof *b->windows);
     for (size_t i = 0; !status && i < t->count; i++) {
         if (ids[i] < 0 || ids[i] >= b->cfg.vocab)
-            status = error_set(err, STATUS_BAD_INPUT, "%s: tensor %s: token %lld at %zu, the vocabulary has %lld", b->file.path,
-                               name, (long long)ids[i], i, (long long)b->cfg.vocab);
+            status = error_set(err, STATUS_BAD_INPUT, "%s: tensor %s: token %lld at %zu, the vocabulary has %lld",
+                               b->file.path, name, (long long)ids[i], i, (long long)b->cfg.vocab);
         b->windows[i] = (int32_t)ids[i];
     }
     free(ids);
@@ -212,7 +224,8 @@ static void bench_close(struct bench *b)
     free(b->windows);
 }
 
-static int bench_open(struct bench *b, const char *in, bool training, const struct ops *ops, int threads, struct error *err)
+static int bench_open(struct bench *b, const char *in, bool training, const struct ops *ops, int threads,
+                      struct error *err)
 {
     struct backend_options options = {.threads = threads, .precision = PRECISION_FP32};
     *b = (struct bench){0};
@@ -284,7 +297,8 @@ int golden_step(const char *in, const char *out, const struct ops *ops, int thre
     if (status)
         return status;
     float *logits = ops->alloc(b.be, (size_t)(b.B * b.T * b.cfg.vocab) * sizeof *logits, err);
-    status = logits ? trainer_debug_pass(&b.trainer, b.windows, b.settings.gate, b.settings.target, b.settings.aux, logits, err)
+    status = logits ? trainer_debug_pass(&b.trainer, b.windows, b.settings.gate, b.settings.target, b.settings.aux,
+                                         logits, err)
                     : STATUS_FAILED;
     if (!status) {
         output_case(&b, &o, logits);

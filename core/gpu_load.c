@@ -35,8 +35,10 @@ int gpu_load_from(const char *path, const struct gpu_library **out, struct error
     *(void **)&function = dlsym(handle, "taper_gpu_library");
     const struct gpu_library *library = function ? function() : NULL;
     int status = library ? check(path, library, err)
-                         : error_set(err, STATUS_BAD_INPUT, "%s: not a GPU library of taper (it exports no "
-                                     "taper_gpu_library)", path);
+                         : error_set(err, STATUS_BAD_INPUT,
+                                     "%s: not a GPU library of taper (it exports no "
+                                     "taper_gpu_library)",
+                                     path);
     if (status)
         dlclose(handle);
     else

@@ -5,7 +5,8 @@
 
 #include "core/memory.h"
 
-int model_create(struct model *m, const struct config *cfg, const struct ops *ops, struct backend *be, struct error *err)
+int model_create(struct model *m, const struct config *cfg, const struct ops *ops, struct backend *be,
+                 struct error *err)
 {
     return model_create_folded(m, cfg, SITES_NONE, ops, be, err);
 }
@@ -57,7 +58,8 @@ int model_initialize(struct model *m, struct error *err)
 }
 
 /* One line a tensor that does not fit, so that a wrong file is understood in one go. */
-static int read_rows(const struct model *m, const struct tensorfile *f, const char *prefix, float *host, struct error *err)
+static int read_rows(const struct model *m, const struct tensorfile *f, const char *prefix, float *host,
+                     struct error *err)
 {
     int faults = 0;
     for (int i = 0; i < m->table.count; i++) {

@@ -11,13 +11,14 @@ struct model {
     const struct ops *ops;
     struct backend *be; /* not owned */
     struct param_table table;
-    float *params;      /* [table.total], backend memory */
-    float *c;           /* [site_count], backend memory: the frozen scalar of each tapered site; 1 before calibration */
+    float *params; /* [table.total], backend memory */
+    float *c;      /* [site_count], backend memory: the frozen scalar of each tapered site; 1 before calibration */
     struct step_scalars *scalars; /* backend memory */
 };
 
 /* Allocate; parameters are zero. On failure nothing is left allocated. */
-int model_create(struct model *m, const struct config *cfg, const struct ops *ops, struct backend *be, struct error *err);
+int model_create(struct model *m, const struct config *cfg, const struct ops *ops, struct backend *be,
+                 struct error *err);
 /* The same of a folded model; `folded` as in params_create_folded. It runs forward only. */
 int model_create_folded(struct model *m, const struct config *cfg, enum taper_sites folded, const struct ops *ops,
                         struct backend *be, struct error *err);

@@ -52,8 +52,9 @@ struct step_scalars {
     int32_t step;
 };
 
-/* What has become of the steps, worked out where the work is, so that nobody waits for it. Backend memory, zeroed by its
- * owner before the first step. A step whose loss, aux loss or gradient is not finite is skipped: nothing is updated. */
+/* What has become of the steps, worked out where the work is, so that nobody waits for it. Backend memory, zeroed by
+ * its owner before the first step. A step whose loss, aux loss or gradient is not finite is skipped: nothing is
+ * updated. */
 struct step_outcome {
     int32_t skip;     /* this step: nothing is updated */
     int32_t in_a_row; /* steps skipped up to this one */
@@ -82,14 +83,14 @@ struct norm_site {
 
 struct norm_forward {
     struct norm_site site;
-    const float *in;    /* [N,C] */
-    const float *delta; /* [N,C], or NULL: the branch output that joins the stream here */
-    float *h;           /* [N,C] set: in + delta, may be `in` itself; not written (and may be NULL) without delta */
-    float *y;           /* [N,C] set */
-    float *scale;       /* [N] set: s; NULL allowed when FOLDED: no per-token statistic is then computed */
-    float *mean;        /* [N] set: mean(h), LayerNorm only; NULL allowed for RMS */
-    double *calibration;/* [2] add: sum_n ||x*gamma||^2/s, sum_n ||x*gamma||^2; NULL when not wanted; needs scale */
-    double *scale_sum;  /* [1] add: sum_n s; NULL when not wanted; needs scale */
+    const float *in;     /* [N,C] */
+    const float *delta;  /* [N,C], or NULL: the branch output that joins the stream here */
+    float *h;            /* [N,C] set: in + delta, may be `in` itself; not written (and may be NULL) without delta */
+    float *y;            /* [N,C] set */
+    float *scale;        /* [N] set: s; NULL allowed when FOLDED: no per-token statistic is then computed */
+    float *mean;         /* [N] set: mean(h), LayerNorm only; NULL allowed for RMS */
+    double *calibration; /* [2] add: sum_n ||x*gamma||^2/s, sum_n ||x*gamma||^2; NULL when not wanted; needs scale */
+    double *scale_sum;   /* [1] add: sum_n s; NULL when not wanted; needs scale */
     int N, C;
 };
 
@@ -128,9 +129,9 @@ struct linear_backward {
 /* Causal attention, softmax(q k^T / sqrt(D)) v per head. A row of qkv holds q, k, v, each [H,D]. With rope_theta > 0
  * q and k are rotated first: pairs (i, i + D/2) of a head by the angle t * theta^(-i/(D/2)), the layout of Llama. */
 struct attention_forward {
-    float *qkv;  /* [B,T,3C]; with rope, q and k are rotated in place */
-    float *out;  /* [B,T,C] set */
-    float *lse;  /* [B,H,T] set: log of the sum of exp(scores), for the backward */
+    float *qkv; /* [B,T,3C]; with rope, q and k are rotated in place */
+    float *out; /* [B,T,C] set */
+    float *lse; /* [B,H,T] set: log of the sum of exp(scores), for the backward */
     float rope_theta;
     int B, T, H, D;
 };
@@ -145,17 +146,17 @@ struct attention_backward {
 
 /* Per-token statistics of the logits z of one row; each [N] set, all NULL or none. */
 struct logit_stats {
-    float *sum_sq;   /* sum_v z^2 */
-    float *max_abs;  /* max_v |z| */
-    float *std;      /* sqrt(mean (z - mean z)^2): the softmax ignores the mean */
-    float *margin;   /* z_y - max_{v != y} z */
-    float *p_correct;/* softmax(z)_y */
-    float *entropy;  /* of the softmax, nats */
+    float *sum_sq;    /* sum_v z^2 */
+    float *max_abs;   /* max_v |z| */
+    float *std;       /* sqrt(mean (z - mean z)^2): the softmax ignores the mean */
+    float *margin;    /* z_y - max_{v != y} z */
+    float *p_correct; /* softmax(z)_y */
+    float *entropy;   /* of the softmax, nats */
 };
 
-/* Head, softmax and cross-entropy in one pass: z = y W^T + bias, ce_n = logsumexp(z_n) - z_{n,target}. Gradients are those of
- * grad_scale * sum_n ce_n; the bias has none: only a folded model has one. A negative target is left out: ce 0, no
- * gradient, statistics 0. */
+/* Head, softmax and cross-entropy in one pass: z = y W^T + bias, ce_n = logsumexp(z_n) - z_{n,target}. Gradients are
+ * those of grad_scale * sum_n ce_n; the bias has none: only a folded model has one. A negative target is left out: ce
+ * 0, no gradient, statistics 0. */
 struct head_pass {
     const float *y, *weight; /* [N,C], [V,C] */
     const float *bias;       /* [V]; NULL: none */
@@ -165,7 +166,7 @@ struct head_pass {
     float *dweight;          /* [V,C] add; NULL when dy is */
     float grad_scale;
     struct logit_stats stats;
-    float *logits;           /* [N,V] set; NULL when not wanted */
+    float *logits; /* [N,V] set; NULL when not wanted */
     int N, C, V;
 };
 
@@ -184,8 +185,8 @@ struct aux_loss {
 struct radial_probe {
     const float *dh, *h; /* [N,C] */
     float grad_scale;
-    float *radial;       /* [N] set: <G,h>/|h| */
-    float *tangential;   /* [N] set: |G - radial h/|h|| */
+    float *radial;     /* [N] set: <G,h>/|h| */
+    float *tangential; /* [N] set: |G - radial h/|h|| */
     int N, C;
 };
 
@@ -193,9 +194,19 @@ struct radial_probe {
  * negative, and NaN when one is. */
 enum token_sum {
     TOKEN_CE,
-    TOKEN_SCALE, TOKEN_SCALE_SQ, TOKEN_SCALE_MAX,
-    TOKEN_LOGIT_SQ, TOKEN_LOGIT_MAX, TOKEN_LOGIT_VAR, TOKEN_MARGIN, TOKEN_P_CORRECT, TOKEN_ENTROPY,
-    TOKEN_RADIAL, TOKEN_RADIAL_SQ, TOKEN_TANGENTIAL_SQ, TOKEN_AUX_RADIAL,
+    TOKEN_SCALE,
+    TOKEN_SCALE_SQ,
+    TOKEN_SCALE_MAX,
+    TOKEN_LOGIT_SQ,
+    TOKEN_LOGIT_MAX,
+    TOKEN_LOGIT_VAR,
+    TOKEN_MARGIN,
+    TOKEN_P_CORRECT,
+    TOKEN_ENTROPY,
+    TOKEN_RADIAL,
+    TOKEN_RADIAL_SQ,
+    TOKEN_TANGENTIAL_SQ,
+    TOKEN_AUX_RADIAL,
     TOKEN_LEADING, /* tokens whose correct class leads: margin > 0 */
     TOKEN_BOUNDED, /* of these, those within proposition 2's bound; NaN when one of them cannot be told (LayerNorm) */
     TOKEN_SUMS
@@ -203,13 +214,13 @@ enum token_sum {
 
 /* sums[s] += sum_n, or the larger one for the maxima. */
 struct token_sums {
-    const float *ce;          /* [N] */
-    struct logit_stats stats; /* all NULL: TOKEN_CE alone is added to */
+    const float *ce;                          /* [N] */
+    struct logit_stats stats;                 /* all NULL: TOKEN_CE alone is added to */
     const float *scale, *radial, *tangential; /* [N]; read with the statistics */
-    const float *aux_radial;  /* [N]; NULL: none */
-    enum norm_kind kind;      /* of the final norm: its scale gives |h| with RMS */
-    double eps;               /* of the final norm */
-    double *sums;             /* [TOKEN_SUMS] */
+    const float *aux_radial;                  /* [N]; NULL: none */
+    enum norm_kind kind;                      /* of the final norm: its scale gives |h| with RMS */
+    double eps;                               /* of the final norm */
+    double *sums;                             /* [TOKEN_SUMS] */
     int N, C;
 };
 
@@ -246,10 +257,10 @@ struct adamw {
 
 /* One query a sequence against the cache, after writing this token's k and v at position pos[b] (rotated with rope). */
 struct decode_attention {
-    float *qkv;                  /* [B,3C]; with rope q and k are rotated in place */
-    float *k_cache, *v_cache;    /* [B,H,S,D] */
-    float *out;                  /* [B,C] set */
-    const int32_t *pos;          /* [B] position of this token, below S */
+    float *qkv;               /* [B,3C]; with rope q and k are rotated in place */
+    float *k_cache, *v_cache; /* [B,H,S,D] */
+    float *out;               /* [B,C] set */
+    const int32_t *pos;       /* [B] position of this token, below S */
     float rope_theta;
     int B, H, D, S;
 };
@@ -286,8 +297,8 @@ struct ops {
     void (*zero)(struct backend *be, void *memory, size_t bytes);
     int (*sync)(struct backend *be, struct error *err); /* wait; report the first error since the last sync */
 
-    /* Data ahead of the work: stage takes a copy and begins to send it, and unstage, in order with the ops, puts what was
-     * staged first into `to`. At most STAGED_MOST are on their way, each as large as the first one at most. */
+    /* Data ahead of the work: stage takes a copy and begins to send it, and unstage, in order with the ops, puts what
+     * was staged first into `to`. At most STAGED_MOST are on their way, each as large as the first one at most. */
     void (*stage)(struct backend *be, const void *from, size_t bytes);
     void (*unstage)(struct backend *be, void *to, size_t bytes);
 

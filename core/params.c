@@ -107,9 +107,9 @@ void params_create_folded(struct param_table *t, const struct config *cfg, enum 
     t->blocks = memory_alloc((size_t)t->layers, sizeof *t->blocks);
     t->sites = memory_alloc((size_t)t->site_count, sizeof *t->sites);
     t->tok_embed = add(t, INIT_NORMAL, GROUP_ALWAYS, cfg->vocab, cfg->d_model, "tok_embed.weight");
-    t->pos_embed = cfg->pos != POS_LEARNED ? NO_PARAM
-                                           : add(t, INIT_NORMAL, GROUP_ALWAYS, cfg->context, cfg->d_model,
-                                                 "pos_embed.weight");
+    t->pos_embed = cfg->pos != POS_LEARNED
+                       ? NO_PARAM
+                       : add(t, INIT_NORMAL, GROUP_ALWAYS, cfg->context, cfg->d_model, "pos_embed.weight");
     for (int i = 0; i < t->layers; i++)
         add_block(t, cfg, i);
     t->lm_head = cfg->tied && folded != SITES_ALL

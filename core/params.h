@@ -18,10 +18,10 @@ enum param_init { INIT_NORMAL, INIT_RESIDUAL, INIT_ZERO, INIT_ONE }; /* RESIDUAL
 
 struct param {
     char name[PARAM_NAME];
-    int rank;         /* 1 or 2 */
+    int rank; /* 1 or 2 */
     int64_t shape[2];
-    size_t offset;    /* in floats, a multiple of 16 */
-    size_t size;      /* product of the shape */
+    size_t offset; /* in floats, a multiple of 16 */
+    size_t size;   /* product of the shape */
     enum param_init init;
     enum param_group group;
 };
@@ -30,7 +30,7 @@ struct param {
 struct param_site {
     char name[PARAM_NAME]; /* "blocks.0.attn_norm", "final_norm" */
     bool tapered;
-    bool absent;  /* folded away: what joins the stream here still does, but nothing is normalised or scaled */
+    bool absent; /* folded away: what joins the stream here still does, but nothing is normalised or scaled */
     int gamma, beta, gamma_tilde, beta_tilde; /* rows of the table, NO_PARAM where there is none */
 };
 
@@ -41,15 +41,15 @@ struct param_block {
 struct param_table {
     struct param *rows;
     int count;
-    size_t total;           /* floats of the block, padding included */
-    int64_t parameters;     /* floats that are parameters */
+    size_t total;                      /* floats of the block, padding included */
+    int64_t parameters;                /* floats that are parameters */
     int tok_embed, pos_embed, lm_head; /* rows; lm_head is tok_embed when tied */
     int head_bias;                     /* row; only a folded final LayerNorm makes one */
     enum taper_sites folded;           /* which sites are absent */
     struct param_block *blocks;        /* [layers] */
     struct param_site *sites;          /* [site_count] */
     int layers, site_count;
-    struct param_segment *segments;    /* maximal runs updated alike */
+    struct param_segment *segments; /* maximal runs updated alike */
     int segment_count;
 };
 
@@ -57,7 +57,8 @@ struct param_table {
 void params_create(struct param_table *t, const struct config *cfg);
 
 /* The same with sites folded away (docs/formats.md, "Folded checkpoints"). `folded` is SITES_NONE or cfg->sites. With
- * LayerNorm the projections behind an absent site have a bias whatever cfg says; an absent final site unties the head. */
+ * LayerNorm the projections behind an absent site have a bias whatever cfg says; an absent final site unties the head.
+ */
 void params_create_folded(struct param_table *t, const struct config *cfg, enum taper_sites folded);
 void params_destroy(struct param_table *t); /* fine on a zeroed one */
 

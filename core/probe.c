@@ -7,10 +7,18 @@
 void probe_add(double *sums, const struct model *m, const struct activations *a, bool statistics, bool aux)
 {
     m->ops->token_sums(m->be, &(struct token_sums){
-        .ce = a->ce, .stats = statistics ? a->stats : (struct logit_stats){0}, .scale = a->scale, .radial = a->radial,
-        .tangential = a->tangential, .aux_radial = aux ? a->aux_radial : NULL, .kind = (enum norm_kind)m->cfg.norm,
-        .eps = m->cfg.norm_eps, .sums = sums, .N = a->N, .C = (int)m->cfg.d_model,
-    });
+                                  .ce = a->ce,
+                                  .stats = statistics ? a->stats : (struct logit_stats){0},
+                                  .scale = a->scale,
+                                  .radial = a->radial,
+                                  .tangential = a->tangential,
+                                  .aux_radial = aux ? a->aux_radial : NULL,
+                                  .kind = (enum norm_kind)m->cfg.norm,
+                                  .eps = m->cfg.norm_eps,
+                                  .sums = sums,
+                                  .N = a->N,
+                                  .C = (int)m->cfg.d_model,
+                              });
 }
 
 void probe_finish(const double sums[TOKEN_SUMS], double tokens, int64_t vocab, struct step_stats *out)
@@ -54,11 +62,22 @@ void probe_step_to_json(const struct step_stats *s, json_t *object)
         const char *name;
         double value;
     } columns[] = {
-        {"ce", s->ce}, {"aux", s->aux}, {"scale_mean", s->scale_mean}, {"scale_std", s->scale_std},
-        {"scale_max", s->scale_max}, {"logit_rms", s->logit_rms}, {"logit_max", s->logit_max},
-        {"logit_std", s->logit_std}, {"margin", s->margin}, {"p_correct", s->p_correct}, {"entropy", s->entropy},
-        {"radial", s->radial}, {"radial_rms", s->radial_rms}, {"tangential_rms", s->tangential_rms},
-        {"radial_share", s->radial_share}, {"aux_radial", s->aux_radial},
+        {"ce", s->ce},
+        {"aux", s->aux},
+        {"scale_mean", s->scale_mean},
+        {"scale_std", s->scale_std},
+        {"scale_max", s->scale_max},
+        {"logit_rms", s->logit_rms},
+        {"logit_max", s->logit_max},
+        {"logit_std", s->logit_std},
+        {"margin", s->margin},
+        {"p_correct", s->p_correct},
+        {"entropy", s->entropy},
+        {"radial", s->radial},
+        {"radial_rms", s->radial_rms},
+        {"tangential_rms", s->tangential_rms},
+        {"radial_share", s->radial_share},
+        {"aux_radial", s->aux_radial},
     };
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
         put(object, columns[i].name, columns[i].value);

@@ -8,8 +8,9 @@
 
 /* One row of the `step` table. Means are over all tokens of the step (every micro-batch). */
 struct step_stats {
-    double ce, aux;                    /* mean cross-entropy (nats); aux loss, lambda included */
-    double scale_mean, scale_std, scale_max, scale_target; /* s(h) before the final norm; target NaN while there is none */
+    double ce, aux; /* mean cross-entropy (nats); aux loss, lambda included */
+    double scale_mean, scale_std, scale_max,
+        scale_target;                  /* s(h) before the final norm; target NaN while there is none */
     double logit_rms, logit_max;       /* root mean square and largest |z| over all logits */
     double logit_std;                  /* root of the mean over tokens of the variance of z over the vocabulary */
     double margin, p_correct, entropy; /* mean z_y - max_other, softmax(z)_y, entropy (nats) */
@@ -30,8 +31,8 @@ struct site_stats {
     double gamma_norm, gamma_tilde_norm; /* Euclidean norms; NaN where there is no such vector */
 };
 
-/* Add what the arrays of a pass sum up to: with statistics all of it, else the loss alone; aux: the pass had the aux loss
- * on. Enqueues only. sums [TOKEN_SUMS], backend memory. */
+/* Add what the arrays of a pass sum up to: with statistics all of it, else the loss alone; aux: the pass had the aux
+ * loss on. Enqueues only. sums [TOKEN_SUMS], backend memory. */
 void probe_add(double *sums, const struct model *m, const struct activations *a, bool statistics, bool aux);
 
 /* A step's numbers from its sums, over so many tokens; aux and scale_target are left to the caller. */

@@ -11,7 +11,8 @@
  * ops. Its times mean something where ops run when called: on the CPU. */
 const struct ops *profile_ops(const struct ops *inner);
 
-/* Count from here on, or not: what is between steps (evaluation, checkpoints) uses the same ops. Starts not counting. */
+/* Count from here on, or not: what is between steps (evaluation, checkpoints) uses the same ops. Starts not counting.
+ */
 void profile_count(bool on);
 
 /* A table of parts by time: calls, milliseconds a step, share of `total_ms`, and the rest as "other". */

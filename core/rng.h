@@ -9,10 +9,10 @@
 
 /* The first word of a stream id; the second (step, tensor, story ...) is the user's. */
 enum rng_use {
-    RNG_INIT = 1,     /* second: index in the parameter table */
-    RNG_BATCH = 2,    /* second: step */
-    RNG_SAMPLE = 3,   /* second: position */
-    RNG_CORPUS = 4,   /* second: story */
+    RNG_INIT = 1,   /* second: index in the parameter table */
+    RNG_BATCH = 2,  /* second: step */
+    RNG_SAMPLE = 3, /* second: position */
+    RNG_CORPUS = 4, /* second: story */
     RNG_TEST = 99,
 };
 

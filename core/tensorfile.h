@@ -22,14 +22,14 @@ struct tensor {
     enum tensor_type type;
     int rank; /* 0: a scalar */
     int64_t shape[TENSOR_RANK];
-    size_t count; /* elements */
+    size_t count;     /* elements */
     const void *data; /* unaligned in a reader */
 };
 
 struct tensorfile {
     struct file_map map;
     char *path;
-    json_t *header;    /* owns the names */
+    json_t *header;         /* owns the names */
     struct tensor *tensors; /* sorted by name */
     size_t count;
 };

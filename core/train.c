@@ -77,8 +77,9 @@ static int save_tokenizer(struct run *r, struct error *err)
     return status;
 }
 
-/* The runs of a process open their models one at a time: so each one's check of a GPU's memory sees what those before it
- * have taken, and the environment, which the CPU backend sets while it chooses its kernels, is not read meanwhile. */
+/* The runs of a process open their models one at a time: so each one's check of a GPU's memory sees what those before
+ * it have taken, and the environment, which the CPU backend sets while it chooses its kernels, is not read meanwhile.
+ */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
 /* Bytes that the open runs have not taken yet, but will at their first evaluation. */
@@ -88,8 +89,8 @@ static int open_gpu(struct run *r, struct error *err)
 {
     const struct gpu_library *library;
     const bool half = r->cfg->precision != PRECISION_FP32;
-    const struct backend_options options = {.threads = 1, .device = r->options->device,
-                                            .precision = half ? PRECISION_BF16 : PRECISION_FP32};
+    const struct backend_options options = {
+        .threads = 1, .device = r->options->device, .precision = half ? PRECISION_BF16 : PRECISION_FP32};
     size_t free_bytes, total_bytes;
     int status = gpu_load(&library, err);
     if (status)
@@ -249,8 +250,8 @@ static void stage(struct run *r, int64_t k)
     trainer_stage(&r->trainer, r->windows);
 }
 
-/* Every step so far is done: they took what passed since the last such moment, in equal parts where the device was ahead
- * of us. */
+/* Every step so far is done: they took what passed since the last such moment, in equal parts where the device was
+ * ahead of us. */
 static void take_time(struct run *r)
 {
     const int64_t steps = r->trainer.step - r->settled_step;
@@ -274,8 +275,8 @@ static int log_skipped(struct run *r, struct error *err)
     if (t->skipped == before || !r->ops->deferred)
         return STATUS_OK;
     trainer_describe_skipped(t, what, sizeof what);
-    snprintf(text, sizeof text, "step %lld: %s; its update was left out (%lld so far)", (long long)t->last_skipped.step, what,
-             (long long)t->skipped);
+    snprintf(text, sizeof text, "step %lld: %s; its update was left out (%lld so far)", (long long)t->last_skipped.step,
+             what, (long long)t->skipped);
     return run_log_event(r, "skipped", text, err);
 }
 
@@ -382,7 +383,7 @@ static int write_bytes(void *arg, const unsigned char *bytes, size_t length, str
 {
     struct file_writer *w = arg;
     return fwrite(bytes, 1, length, w->stream) == length ? STATUS_OK
-                                                          : error_set(err, STATUS_FAILED, "%s: cannot write", w->path);
+                                                         : error_set(err, STATUS_FAILED, "%s: cannot write", w->path);
 }
 
 static int write_sample(struct run *r, struct error *err)
@@ -397,9 +398,16 @@ static int write_sample(struct run *r, struct error *err)
     free(path);
     if (status)
         return status;
-    status = generate(&r->model, r->data.tokenizer, schedule_gate(cfg, cfg->steps), &(struct generate_options){
-        .prompt = cfg->sample_prompt, .tokens = cfg->sample_tokens, .temperature = 0.8, .top_p = 0.95,
-        .seed = (uint64_t)cfg->seed, .threads = (int)cfg->threads, .sink = write_bytes, .arg = &w}, NULL, err);
+    status = generate(&r->model, r->data.tokenizer, schedule_gate(cfg, cfg->steps),
+                      &(struct generate_options){.prompt = cfg->sample_prompt,
+                                                 .tokens = cfg->sample_tokens,
+                                                 .temperature = 0.8,
+                                                 .top_p = 0.95,
+                                                 .seed = (uint64_t)cfg->seed,
+                                                 .threads = (int)cfg->threads,
+                                                 .sink = write_bytes,
+                                                 .arg = &w},
+                      NULL, err);
     if (status) {
         file_abandon(&w);
         return status;

@@ -18,29 +18,29 @@
 /* What a progress line shows; called after every step, from the training thread. */
 struct train_progress {
     int64_t step, steps;
-    double loss;             /* of the last logged step; NaN before */
+    double loss; /* of the last logged step; NaN before */
     double gate;
-    double tokens_per_s;     /* over the last few steps */
+    double tokens_per_s; /* over the last few steps */
     double seconds_left;
-    const char *phase;       /* "train", "eval", "sample", "profile", or what is made of the data */
+    const char *phase; /* "train", "eval", "sample", "profile", or what is made of the data */
 };
 
 struct train_options {
-    const char *dir;         /* made when missing */
-    const char *device;      /* device: cuda: UUID of the GPU; NULL: the first visible one */
-    int attempt;             /* counts from 1; 0: one more than the journal's last */
-    bool fresh;              /* refuse a directory that already holds a run */
-    bool profile;            /* print the time of each part of the step to stderr at the end */
-    const atomic_int *stop;  /* non-zero: checkpoint at the next step's end and return STATUS_STOPPED; a signal handler
-                                or another thread may set it. NULL: never */
+    const char *dir;        /* made when missing */
+    const char *device;     /* device: cuda: UUID of the GPU; NULL: the first visible one */
+    int attempt;            /* counts from 1; 0: one more than the journal's last */
+    bool fresh;             /* refuse a directory that already holds a run */
+    bool profile;           /* print the time of each part of the step to stderr at the end */
+    const atomic_int *stop; /* non-zero: checkpoint at the next step's end and return STATUS_STOPPED; a signal handler
+                               or another thread may set it. NULL: never */
     void (*progress)(void *arg, const struct train_progress *p); /* NULL for none */
     void *progress_arg;
 };
 
 struct train_result {
-    int64_t step;            /* last step done */
-    double val_loss;         /* NaN when not evaluated */
-    int64_t params;          /* parameters in the model (a tied head counts once) */
+    int64_t step;    /* last step done */
+    double val_loss; /* NaN when not evaluated */
+    int64_t params;  /* parameters in the model (a tied head counts once) */
 };
 
 /* Returns STATUS_OK (done; also when the run was done before), STATUS_STOPPED (stop flag; resumable), STATUS_BAD_INPUT

@@ -15,7 +15,7 @@ struct run {
     struct train_result *result;
     const struct ops *ops;
     struct backend *be;
-    size_t promised;          /* bytes of a GPU that it will take later */
+    size_t promised; /* bytes of a GPU that it will take later */
     struct model model;
     struct trainer trainer;
     struct dataset data;
@@ -27,11 +27,11 @@ struct run {
     double *pending_ms; /* times of the steps since the last logged row */
     size_t pending, pending_room;
     double last_loss;
-    double trained_ms;        /* of all steps of this attempt */
-    int64_t settled_step;     /* the last one that is known to be done */
-    double settled_at;        /* when the steps after it began, on the monotonic clock */
-    int64_t known_skipped;    /* skipped steps the journal knows of */
-    double recent_ms;         /* moving average of the step time, for the progress line */
+    double trained_ms;     /* of all steps of this attempt */
+    int64_t settled_step;  /* the last one that is known to be done */
+    double settled_at;     /* when the steps after it began, on the monotonic clock */
+    int64_t known_skipped; /* skipped steps the journal knows of */
+    double recent_ms;      /* moving average of the step time, for the progress line */
 };
 
 /* Lines of the journal. */

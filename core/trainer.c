@@ -98,8 +98,10 @@ static bool group_on(enum param_group group, enum gate_phase phase)
 
 static struct step_scalars scalars_of(const struct trainer *t, int64_t k, double gate, double target)
 {
-    struct step_scalars s = {.gate = (float)gate, .lr = (float)schedule_lr(&t->model->cfg, k),
-                             .aux_target = (float)target, .step = (int32_t)k};
+    struct step_scalars s = {.gate = (float)gate,
+                             .lr = (float)schedule_lr(&t->model->cfg, k),
+                             .aux_target = (float)target,
+                             .step = (int32_t)k};
     for (int g = 0; g < GROUP_COUNT; g++)
         if (group_on((enum param_group)g, schedule_phase(gate)))
             s.adam_step[g] = (int32_t)t->adam_step[g] + 1;
@@ -118,12 +120,21 @@ static void update(struct trainer *t)
     struct model *m = t->model;
     const struct config *cfg = &m->cfg;
     m->ops->adamw(m->be, &(struct adamw){
-        .params = m->params, .m = t->m, .v = t->v, .grads = t->grads,
-        .segments = m->table.segments, .segment_count = m->table.segment_count, .norm_sq = t->norm_sq,
-        .clip = (float)cfg->clip, .beta1 = (float)cfg->beta1, .beta2 = (float)cfg->beta2,
-        .eps = (float)cfg->adam_eps, .weight_decay = (float)cfg->weight_decay, .scalars = m->scalars,
-        .outcome = t->outcome,
-    });
+                             .params = m->params,
+                             .m = t->m,
+                             .v = t->v,
+                             .grads = t->grads,
+                             .segments = m->table.segments,
+                             .segment_count = m->table.segment_count,
+                             .norm_sq = t->norm_sq,
+                             .clip = (float)cfg->clip,
+                             .beta1 = (float)cfg->beta1,
+                             .beta2 = (float)cfg->beta2,
+                             .eps = (float)cfg->adam_eps,
+                             .weight_decay = (float)cfg->weight_decay,
+                             .scalars = m->scalars,
+                             .outcome = t->outcome,
+                         });
 }
 
 struct step_call {
@@ -158,12 +169,18 @@ static void run_step(void *arg)
     run_passes(call);
     m->ops->sum_squares(m->be, t->norm_sq, t->grads, m->table.segments, m->table.segment_count, m->scalars);
     m->ops->judge_step(m->be, &(struct step_verdict){
-        .ce_sum = t->sums + TOKEN_CE, .aux_sum = t->acts.aux_sum, .norm_sq = t->norm_sq, .scalars = m->scalars,
-        .outcome = t->outcome, .averaging = call->pass.calibrate, .limit = skips_that_stop(m->ops),
-    });
+                                  .ce_sum = t->sums + TOKEN_CE,
+                                  .aux_sum = t->acts.aux_sum,
+                                  .norm_sq = t->norm_sq,
+                                  .scalars = m->scalars,
+                                  .outcome = t->outcome,
+                                  .averaging = call->pass.calibrate,
+                                  .limit = skips_that_stop(m->ops),
+                              });
     update(t);
     if (call->pass.calibrate)
-        m->ops->ema_update(m->be, t->ema, t->acts.site_sums, m->cfg.ema, 1.0 / call->tokens, (int)ema_count(m), t->outcome);
+        m->ops->ema_update(m->be, t->ema, t->acts.site_sums, m->cfg.ema, 1.0 / call->tokens, (int)ema_count(m),
+                           t->outcome);
 }
 
 /* A graph is recorded once for each combination of what a step does. */
@@ -260,10 +277,12 @@ static int stopped(struct trainer *t, const struct step_outcome *o, struct error
     t->step = o->stopped - limit;
     trainer_describe_skipped(t, what, sizeof what);
     if (limit == 1)
-        return error_set(err, STATUS_FAILED, "step %lld: %s; step %lld is the last good one", (long long)t->last_skipped.step,
-                         what, (long long)t->step);
-    return error_set(err, STATUS_FAILED, "step %lld: %s, and so was the step before: %d in a row; step %lld is the last good "
-                     "one", (long long)t->last_skipped.step, what, limit, (long long)t->step);
+        return error_set(err, STATUS_FAILED, "step %lld: %s; step %lld is the last good one",
+                         (long long)t->last_skipped.step, what, (long long)t->step);
+    return error_set(err, STATUS_FAILED,
+                     "step %lld: %s, and so was the step before: %d in a row; step %lld is the last good "
+                     "one",
+                     (long long)t->last_skipped.step, what, limit, (long long)t->step);
 }
 
 /* Counts that ran ahead come back to what happened. */
@@ -349,16 +368,27 @@ int trainer_step(struct trainer *t, const int32_t *windows, bool logged, struct 
     bool calibrate = k <= schedule_gate_warmup(cfg);
     double gate = schedule_gate(cfg, k), tokens = step_tokens(t);
     struct step_scalars scalars = scalars_of(t, k, gate, t->target);
-    struct step_call call = {t, {.phase = schedule_phase(gate), .calibrate = calibrate, .statistics = logged,
-                                 .aux = schedule_aux(cfg, k), .grads = t->grads, .grad_scale = (float)(1.0 / tokens)}, tokens};
+    struct step_call call = {t,
+                             {.phase = schedule_phase(gate),
+                              .calibrate = calibrate,
+                              .statistics = logged,
+                              .aux = schedule_aux(cfg, k),
+                              .grads = t->grads,
+                              .grad_scale = (float)(1.0 / tokens)},
+                             tokens};
     if (windows)
         trainer_stage(t, windows);
     model_set_scalars(m, &scalars);
     m->ops->unstage(m->be, t->batch, batch_count(t) * sizeof *t->batch);
     m->ops->replay(m->be, graph_key(&call.pass), run_step, &call);
     advance(t, &scalars, calibrate);
-    *report = (struct step_report){.step = k, .lr = schedule_lr(cfg, k), .gate = gate, .grad_norm = NAN, .logged = logged,
-                                   .stats.ce = NAN, .sites = report->sites};
+    *report = (struct step_report){.step = k,
+                                   .lr = schedule_lr(cfg, k),
+                                   .gate = gate,
+                                   .grad_norm = NAN,
+                                   .logged = logged,
+                                   .stats.ce = NAN,
+                                   .sites = report->sites};
     if (m->ops->deferred && !logged && k != schedule_gate_warmup(cfg))
         return STATUS_OK;
     return read_step(t, &call, report, err);
@@ -371,8 +401,13 @@ int trainer_debug_pass(struct trainer *t, const int32_t *windows, double gate, d
 {
     struct model *m = t->model;
     struct step_scalars scalars = scalars_of(t, 1, gate, target);
-    struct pass pass = {.phase = schedule_phase(gate), .calibrate = true, .statistics = true, .aux = aux,
-                        .grads = t->grads, .grad_scale = (float)(1.0 / t->acts.N), .logits = logits};
+    struct pass pass = {.phase = schedule_phase(gate),
+                        .calibrate = true,
+                        .statistics = true,
+                        .aux = aux,
+                        .grads = t->grads,
+                        .grad_scale = (float)(1.0 / t->acts.N),
+                        .logits = logits};
     const struct activations *a = &t->acts;
     int32_t *tokens = t->split, *targets = t->split + a->N;
     split_windows(tokens, targets, windows, (size_t)a->B, (size_t)a->T);

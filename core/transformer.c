@@ -36,7 +36,8 @@ static float *floats(struct carver *c, size_t count)
     return carve(c, count, sizeof(float));
 }
 
-static void lay_out_layer(struct layer_activations *l, struct carver *c, const struct activations *a, const struct config *cfg)
+static void lay_out_layer(struct layer_activations *l, struct carver *c, const struct activations *a,
+                          const struct config *cfg)
 {
     size_t N = (size_t)a->N, C = (size_t)cfg->d_model;
     /* Without gradients the stream is updated in place: both norms of a layer see the same memory. */
@@ -76,8 +77,8 @@ static void lay_out(struct activations *a, struct carver *c, const struct model 
     a->ce = floats(c, N);
     if (!a->gradients)
         return;
-    float **per_token[] = {&a->stats.sum_sq, &a->stats.max_abs, &a->stats.std, &a->stats.margin, &a->stats.p_correct,
-                           &a->stats.entropy, &a->radial, &a->tangential, &a->aux_radial};
+    float **per_token[] = {&a->stats.sum_sq,  &a->stats.max_abs, &a->stats.std,  &a->stats.margin, &a->stats.p_correct,
+                           &a->stats.entropy, &a->radial,        &a->tangential, &a->aux_radial};
     for (size_t i = 0; i < sizeof per_token / sizeof per_token[0]; i++)
         *per_token[i] = floats(c, N);
     a->dh = floats(c, N * C);
@@ -159,24 +160,38 @@ static const float *norm(const struct model *m, const struct activations *a, con
     }
     bool final = i == m->table.site_count - 1, wanted = scale_wanted(m, pass, i);
     double *sums = a->site_sums + i * SITE_SUMS;
-    m->ops->norm_forward(m->be, &(struct norm_forward){
-        .site = site_of(m, pass, i), .in = in, .delta = delta, .h = h, .y = y,
-        .scale = wanted ? scale : NULL, .mean = mean,
-        .calibration = pass->calibrate && s->tapered ? sums + SUM_NUM : NULL,
-        .scale_sum = pass->statistics || (pass->calibrate && final) ? sums + SUM_SCALE : NULL,
-        .N = a->N, .C = (int)m->cfg.d_model,
-    });
+    m->ops->norm_forward(m->be,
+                         &(struct norm_forward){
+                             .site = site_of(m, pass, i),
+                             .in = in,
+                             .delta = delta,
+                             .h = h,
+                             .y = y,
+                             .scale = wanted ? scale : NULL,
+                             .mean = mean,
+                             .calibration = pass->calibrate && s->tapered ? sums + SUM_NUM : NULL,
+                             .scale_sum = pass->statistics || (pass->calibrate && final) ? sums + SUM_SCALE : NULL,
+                             .N = a->N,
+                             .C = (int)m->cfg.d_model,
+                         });
     return y;
 }
 
-static void linear(const struct model *m, const struct activations *a, int weight, int bias, const float *in, float *pre,
-                   float *out, enum op_act act)
+static void linear(const struct model *m, const struct activations *a, int weight, int bias, const float *in,
+                   float *pre, float *out, enum op_act act)
 {
     const struct param *w = &m->table.rows[weight];
     m->ops->linear_forward(m->be, &(struct linear_forward){
-        .in = in, .weight = model_row(m, m->params, weight), .bias = model_row(m, m->params, bias),
-        .pre = pre, .out = out, .act = act, .N = a->N, .I = (int)w->shape[1], .O = (int)w->shape[0],
-    });
+                                      .in = in,
+                                      .weight = model_row(m, m->params, weight),
+                                      .bias = model_row(m, m->params, bias),
+                                      .pre = pre,
+                                      .out = out,
+                                      .act = act,
+                                      .N = a->N,
+                                      .I = (int)w->shape[1],
+                                      .O = (int)w->shape[0],
+                                  });
 }
 
 static void block_forward(const struct model *m, struct activations *a, const struct pass *pass, int i)
@@ -186,13 +201,19 @@ static void block_forward(const struct model *m, struct activations *a, const st
     const struct config *cfg = &m->cfg;
     /* The first norm reads the embedding, every later one adds the branch before it. */
     const float *in = i == 0 ? l->h_attn : a->layers[i - 1].h_mlp;
-    const float *y = norm(m, a, pass, 2 * i, in, i == 0 ? NULL : a->delta, l->h_attn, l->y_attn, l->scale[0], l->mean[0]);
+    const float *y =
+        norm(m, a, pass, 2 * i, in, i == 0 ? NULL : a->delta, l->h_attn, l->y_attn, l->scale[0], l->mean[0]);
     linear(m, a, p->qkv, p->qkv_bias, y, l->qkv, NULL, ACT_NONE);
     m->ops->attention_forward(m->be, &(struct attention_forward){
-        .qkv = l->qkv, .out = l->att, .lse = l->lse,
-        .rope_theta = cfg->pos == POS_ROPE ? (float)cfg->rope_theta : 0,
-        .B = a->B, .T = a->T, .H = (int)cfg->heads, .D = (int)(cfg->d_model / cfg->heads),
-    });
+                                         .qkv = l->qkv,
+                                         .out = l->att,
+                                         .lse = l->lse,
+                                         .rope_theta = cfg->pos == POS_ROPE ? (float)cfg->rope_theta : 0,
+                                         .B = a->B,
+                                         .T = a->T,
+                                         .H = (int)cfg->heads,
+                                         .D = (int)(cfg->d_model / cfg->heads),
+                                     });
     linear(m, a, p->out, p->out_bias, l->att, a->delta, NULL, ACT_NONE);
     y = norm(m, a, pass, 2 * i + 1, l->h_attn, a->delta, l->h_mlp, l->y_mlp, l->scale[1], l->mean[1]);
     linear(m, a, p->in, p->in_bias, y, l->pre, l->act, activation_of(cfg));
@@ -206,35 +227,51 @@ const float *transformer_forward(const struct model *m, struct activations *a, c
                           model_row(m, m->params, m->table.pos_embed), a->B, a->T, (int)cfg->d_model);
     for (int i = 0; i < m->table.layers; i++)
         block_forward(m, a, pass, i);
-    return norm(m, a, pass, m->table.site_count - 1, a->layers[m->table.layers - 1].h_mlp, a->delta, a->h, a->y, a->scale,
-                a->mean);
+    return norm(m, a, pass, m->table.site_count - 1, a->layers[m->table.layers - 1].h_mlp, a->delta, a->h, a->y,
+                a->scale, a->mean);
 }
 
 /* ------------------------------------------------------------------------------------------ backward */
 
-static void norm_back(const struct model *m, const struct activations *a, const struct pass *pass, int i, const float *h,
-                      const float *scale, const float *mean, bool fresh)
+static void norm_back(const struct model *m, const struct activations *a, const struct pass *pass, int i,
+                      const float *h, const float *scale, const float *mean, bool fresh)
 {
     const struct param_site *s = &m->table.sites[i];
     m->ops->norm_backward(m->be, &(struct norm_backward){
-        .site = site_of(m, pass, i), .dy = a->dy, .h = h,
-        .scale = scale_wanted(m, pass, i) ? scale : NULL, .mean = mean, .dh = a->dh, .fresh = fresh,
-        .dgamma = model_row(m, pass->grads, s->gamma), .dbeta = model_row(m, pass->grads, s->beta),
-        .dgamma_tilde = model_row(m, pass->grads, s->gamma_tilde),
-        .dbeta_tilde = model_row(m, pass->grads, s->beta_tilde),
-        .N = a->N, .C = (int)m->cfg.d_model,
-    });
+                                     .site = site_of(m, pass, i),
+                                     .dy = a->dy,
+                                     .h = h,
+                                     .scale = scale_wanted(m, pass, i) ? scale : NULL,
+                                     .mean = mean,
+                                     .dh = a->dh,
+                                     .fresh = fresh,
+                                     .dgamma = model_row(m, pass->grads, s->gamma),
+                                     .dbeta = model_row(m, pass->grads, s->beta),
+                                     .dgamma_tilde = model_row(m, pass->grads, s->gamma_tilde),
+                                     .dbeta_tilde = model_row(m, pass->grads, s->beta_tilde),
+                                     .N = a->N,
+                                     .C = (int)m->cfg.d_model,
+                                 });
 }
 
-static void linear_back(const struct model *m, const struct activations *a, const struct pass *pass, int weight, int bias,
-                        const float *dout, const float *in, float *din, const float *in_pre, enum op_act in_act)
+static void linear_back(const struct model *m, const struct activations *a, const struct pass *pass, int weight,
+                        int bias, const float *dout, const float *in, float *din, const float *in_pre,
+                        enum op_act in_act)
 {
     const struct param *w = &m->table.rows[weight];
     m->ops->linear_backward(m->be, &(struct linear_backward){
-        .dout = dout, .in = in, .weight = model_row(m, m->params, weight),
-        .dweight = model_row(m, pass->grads, weight), .dbias = model_row(m, pass->grads, bias),
-        .din = din, .in_pre = in_pre, .in_act = in_act, .N = a->N, .I = (int)w->shape[1], .O = (int)w->shape[0],
-    });
+                                       .dout = dout,
+                                       .in = in,
+                                       .weight = model_row(m, m->params, weight),
+                                       .dweight = model_row(m, pass->grads, weight),
+                                       .dbias = model_row(m, pass->grads, bias),
+                                       .din = din,
+                                       .in_pre = in_pre,
+                                       .in_act = in_act,
+                                       .N = a->N,
+                                       .I = (int)w->shape[1],
+                                       .O = (int)w->shape[0],
+                                   });
 }
 
 static void block_backward(const struct model *m, struct activations *a, const struct pass *pass, int i)
@@ -247,10 +284,17 @@ static void block_backward(const struct model *m, struct activations *a, const s
     norm_back(m, a, pass, 2 * i + 1, l->h_mlp, l->scale[1], l->mean[1], false);
     linear_back(m, a, pass, p->out, p->out_bias, a->dh, l->att, a->dy, NULL, ACT_NONE);
     m->ops->attention_backward(m->be, &(struct attention_backward){
-        .qkv = l->qkv, .out = l->att, .lse = l->lse, .dout = a->dy, .dqkv = a->dqkv,
-        .rope_theta = cfg->pos == POS_ROPE ? (float)cfg->rope_theta : 0,
-        .B = a->B, .T = a->T, .H = (int)cfg->heads, .D = (int)(cfg->d_model / cfg->heads),
-    });
+                                          .qkv = l->qkv,
+                                          .out = l->att,
+                                          .lse = l->lse,
+                                          .dout = a->dy,
+                                          .dqkv = a->dqkv,
+                                          .rope_theta = cfg->pos == POS_ROPE ? (float)cfg->rope_theta : 0,
+                                          .B = a->B,
+                                          .T = a->T,
+                                          .H = (int)cfg->heads,
+                                          .D = (int)(cfg->d_model / cfg->heads),
+                                      });
     linear_back(m, a, pass, p->qkv, p->qkv_bias, a->dqkv, l->y_attn, a->dy, NULL, ACT_NONE);
     norm_back(m, a, pass, 2 * i, l->h_attn, l->scale[0], l->mean[0], false);
 }
@@ -262,27 +306,48 @@ static void loss_backward(const struct model *m, struct activations *a, const st
     norm_back(m, a, pass, m->table.site_count - 1, a->h, a->scale, a->mean, true);
     if (pass->statistics)
         m->ops->radial_probe(m->be, &(struct radial_probe){
-            .dh = a->dh, .h = a->h, .grad_scale = pass->grad_scale, .radial = a->radial, .tangential = a->tangential,
-            .N = a->N, .C = (int)m->cfg.d_model,
-        });
+                                        .dh = a->dh,
+                                        .h = a->h,
+                                        .grad_scale = pass->grad_scale,
+                                        .radial = a->radial,
+                                        .tangential = a->tangential,
+                                        .N = a->N,
+                                        .C = (int)m->cfg.d_model,
+                                    });
     if (pass->aux)
         m->ops->aux_loss(m->be, &(struct aux_loss){
-            .h = a->h, .scale = a->scale, .mean = a->mean, .dh = a->dh, .sum = a->aux_sum,
-            .radial = pass->statistics ? a->aux_radial : NULL, .lambda = (float)m->cfg.aux_lambda,
-            .grad_scale = pass->grad_scale, .scalars = m->scalars, .N = a->N, .C = (int)m->cfg.d_model,
-        });
+                                    .h = a->h,
+                                    .scale = a->scale,
+                                    .mean = a->mean,
+                                    .dh = a->dh,
+                                    .sum = a->aux_sum,
+                                    .radial = pass->statistics ? a->aux_radial : NULL,
+                                    .lambda = (float)m->cfg.aux_lambda,
+                                    .grad_scale = pass->grad_scale,
+                                    .scalars = m->scalars,
+                                    .N = a->N,
+                                    .C = (int)m->cfg.d_model,
+                                });
 }
 
 void transformer_pass(const struct model *m, struct activations *a, const struct pass *pass)
 {
     const float *y = transformer_forward(m, a, pass);
     m->ops->head(m->be, &(struct head_pass){
-        .y = y, .weight = model_row(m, m->params, m->table.lm_head),
-        .bias = model_row(m, m->params, m->table.head_bias), .targets = a->targets, .ce = a->ce,
-        .dy = pass->grads ? a->dy : NULL, .dweight = pass->grads ? model_row(m, pass->grads, m->table.lm_head) : NULL,
-        .grad_scale = pass->grad_scale, .stats = pass->statistics ? a->stats : (struct logit_stats){0},
-        .logits = pass->logits, .N = a->N, .C = (int)m->cfg.d_model, .V = (int)m->cfg.vocab,
-    });
+                            .y = y,
+                            .weight = model_row(m, m->params, m->table.lm_head),
+                            .bias = model_row(m, m->params, m->table.head_bias),
+                            .targets = a->targets,
+                            .ce = a->ce,
+                            .dy = pass->grads ? a->dy : NULL,
+                            .dweight = pass->grads ? model_row(m, pass->grads, m->table.lm_head) : NULL,
+                            .grad_scale = pass->grad_scale,
+                            .stats = pass->statistics ? a->stats : (struct logit_stats){0},
+                            .logits = pass->logits,
+                            .N = a->N,
+                            .C = (int)m->cfg.d_model,
+                            .V = (int)m->cfg.vocab,
+                        });
     if (!pass->grads)
         return;
     loss_backward(m, a, pass);

@@ -9,29 +9,29 @@
 
 /* What one layer keeps from forward to backward; without gradients all layers share one. Backend memory. */
 struct layer_activations {
-    float *h_attn, *y_attn; /* [N,C] stream at the attention norm, and its output */
-    float *qkv, *att, *lse; /* [N,3C], [N,C], [B,H,T] */
-    float *h_mlp, *y_mlp;   /* [N,C] */
-    float *pre, *act;       /* [N,O], [N,F] */
+    float *h_attn, *y_attn;    /* [N,C] stream at the attention norm, and its output */
+    float *qkv, *att, *lse;    /* [N,3C], [N,C], [B,H,T] */
+    float *h_mlp, *y_mlp;      /* [N,C] */
+    float *pre, *act;          /* [N,O], [N,F] */
     float *scale[2], *mean[2]; /* [N]: attention norm, MLP norm */
 };
 
 struct activations {
     int B, T, N;
     bool gradients;
-    float *block;       /* the one allocation behind everything below */
+    float *block; /* the one allocation behind everything below */
     size_t bytes;
-    int32_t *tokens, *targets; /* [N] */
+    int32_t *tokens, *targets;        /* [N] */
     struct layer_activations *layers; /* [layers], host memory */
-    float *delta;       /* [N,C] */
-    float *h, *y;       /* [N,C] hidden state before the final norm, and after it */
-    float *scale, *mean;/* [N] of the final norm */
-    float *dh, *dy, *dqkv, *dpre; /* [N,C], [N,C], [N,3C], [N,O]; only with gradients */
-    float *ce;          /* [N] */
+    float *delta;                     /* [N,C] */
+    float *h, *y;                     /* [N,C] hidden state before the final norm, and after it */
+    float *scale, *mean;              /* [N] of the final norm */
+    float *dh, *dy, *dqkv, *dpre;     /* [N,C], [N,C], [N,3C], [N,O]; only with gradients */
+    float *ce;                        /* [N] */
     struct logit_stats stats;
     float *radial, *tangential, *aux_radial; /* [N] */
-    double *site_sums;  /* [site_count][3] added to by every pass: sum ||x gamma||^2/s, sum ||x gamma||^2, sum s */
-    double *aux_sum;    /* [1] added to by every pass */
+    double *site_sums; /* [site_count][3] added to by every pass: sum ||x gamma||^2/s, sum ||x gamma||^2, sum s */
+    double *aux_sum;   /* [1] added to by every pass */
 };
 
 enum { SUM_NUM, SUM_DEN, SUM_SCALE, SITE_SUMS };
@@ -39,13 +39,13 @@ enum { SUM_NUM, SUM_DEN, SUM_SCALE, SITE_SUMS };
 /* What a pass is to do. */
 struct pass {
     enum gate_phase phase;
-    bool calibrate;     /* add the calibration sums of tapered sites, and the final scale */
-    bool statistics;    /* logit statistics, radial probe, the scale of every site */
-    bool aux;           /* aux loss and its gradient */
-    float *grads;       /* add gradients here (layout of the parameters); NULL: forward only */
-    float grad_scale;   /* of each token's loss: 1 / (tokens of the whole step) */
-    float *logits;      /* [N,V]; NULL: not wanted */
-    bool bare;          /* leave the tapered sites out, as in a folded model: for benchmarks; forward only */
+    bool calibrate;   /* add the calibration sums of tapered sites, and the final scale */
+    bool statistics;  /* logit statistics, radial probe, the scale of every site */
+    bool aux;         /* aux loss and its gradient */
+    float *grads;     /* add gradients here (layout of the parameters); NULL: forward only */
+    float grad_scale; /* of each token's loss: 1 / (tokens of the whole step) */
+    float *logits;    /* [N,V]; NULL: not wanted */
+    bool bare;        /* leave the tapered sites out, as in a folded model: for benchmarks; forward only */
 };
 
 /* Room for B windows of T <= context tokens. bytes says how much it takes. */

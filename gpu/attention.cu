@@ -92,8 +92,7 @@ static __device__ __forceinline__ size_t part_at(int part, int b, int t, int h, 
     return ((((size_t)b * T + t) * 3 + part) * H + h) * D;
 }
 
-__global__ void __launch_bounds__(THREADS)
-    attention_rows(const float *qkv, float *out, float *lse, int T, int H, int D)
+__global__ void __launch_bounds__(THREADS) attention_rows(const float *qkv, float *out, float *lse, int T, int H, int D)
 {
     SHARED_MEMORY(float, shared);
     struct workspace w = carve(shared, T, D);

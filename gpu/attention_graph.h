@@ -21,7 +21,7 @@ enum attention_tensor {
     ATTENTION_DQ,     /* as Q, K, V */
     ATTENTION_DK,
     ATTENTION_DV,
-    ATTENTION_SUM, /* [B,H,T] fp32, scratch: sum dout out */
+    ATTENTION_SUM,    /* [B,H,T] fp32, scratch: sum dout out */
     ATTENTION_DQ_SUM, /* [B,H,T,D] fp32, zeroed scratch; only where dq is accumulated */
     ATTENTION_TENSORS,
     ATTENTION_VIRTUAL = 100
@@ -30,11 +30,17 @@ enum attention_tensor {
 enum graph_type { GRAPH_BF16, GRAPH_F32, GRAPH_I32, GRAPH_BOOL };
 
 enum graph_op {
-    GRAPH_MATMUL,   /* y = x b */
-    GRAPH_MAX,      /* y = max over columns of x */
-    GRAPH_SUM,      /* y = sum over columns of x */
-    GRAPH_TRANSPOSE,/* the same elements as x, read through y's strides */
-    GRAPH_MUL, GRAPH_ADD, GRAPH_SUB, GRAPH_DIV, GRAPH_EXP, GRAPH_LOG, GRAPH_IDENTITY,
+    GRAPH_MATMUL,    /* y = x b */
+    GRAPH_MAX,       /* y = max over columns of x */
+    GRAPH_SUM,       /* y = sum over columns of x */
+    GRAPH_TRANSPOSE, /* the same elements as x, read through y's strides */
+    GRAPH_MUL,
+    GRAPH_ADD,
+    GRAPH_SUB,
+    GRAPH_DIV,
+    GRAPH_EXP,
+    GRAPH_LOG,
+    GRAPH_IDENTITY,
     GRAPH_INDEX,    /* y = the index along an axis */
     GRAPH_AT_LEAST, /* y = x >= b */
     GRAPH_SELECT    /* y = t ? x : b */

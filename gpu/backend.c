@@ -345,8 +345,10 @@ static struct tile *cut_tiles(const struct param_segment *segments, int count, i
         for (size_t at = 0; at < segments[i].size; at += TILE_FLOATS) {
             size_t size = segments[i].size - at;
             tiles[(*tile_count)++] = (struct tile){
-                .offset = segments[i].offset + at, .size = (int32_t)(size < TILE_FLOATS ? size : TILE_FLOATS),
-                .decay = segments[i].decay, .group = (int32_t)segments[i].group,
+                .offset = segments[i].offset + at,
+                .size = (int32_t)(size < TILE_FLOATS ? size : TILE_FLOATS),
+                .decay = segments[i].decay,
+                .group = (int32_t)segments[i].group,
             };
         }
     return tiles;

@@ -42,8 +42,8 @@ struct ahead {
 
 struct recording {
     struct device_graph *graph;
-    bool warm;           /* the body ran once: plans, workspaces and twins are there */
-    uint64_t state;      /* of the regions when the recording began */
+    bool warm;      /* the body ran once: plans, workspaces and twins are there */
+    uint64_t state; /* of the regions when the recording began */
     struct regions_snapshot after;
 };
 

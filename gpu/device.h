@@ -56,7 +56,8 @@ enum device_queue { QUEUE_WORK, QUEUE_COPY, QUEUES };
 
 struct device_event *device_event_create(struct device *d); /* NULL after a failure */
 void device_event_record(struct device *d, struct device_event *event, enum device_queue queue);
-/* What is enqueued on the queue from here on begins after all that preceded the event's last record, if there was one. */
+/* What is enqueued on the queue from here on begins after all that preceded the event's last record, if there was one.
+ */
 void device_event_wait(struct device *d, struct device_event *event, enum device_queue queue);
 /* The caller waits for the event's last record, if there was one. */
 void device_event_synchronize(struct device *d, struct device_event *event);

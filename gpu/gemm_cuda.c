@@ -84,8 +84,8 @@ static struct product_key key_of(const struct gemm *g)
                                 (int)epilogue_of(g)};
 }
 
-static bool set(struct device *d, cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_t name, const void *value,
-                size_t bytes)
+static bool set(struct device *d, cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_t name,
+                const void *value, size_t bytes)
 {
     return keep(d, "cublasLtMatmulDescSetAttribute", cublasLtMatmulDescSetAttribute(operation, name, value, bytes));
 }
@@ -163,8 +163,8 @@ static void choose_algorithm(struct device *d, struct product *p)
     if (!keep(d, "cublasLtMatmulPreferenceCreate", cublasLtMatmulPreferenceCreate(&preference)))
         return;
     if (set_preferences(d, preference, &p->key)) {
-        cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(d->blas, p->operation, p->a, p->b, p->d, p->d, preference,
-                                                               1, &result, &found);
+        cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(d->blas, p->operation, p->a, p->b, p->d, p->d,
+                                                               preference, 1, &result, &found);
         p->there = status == CUBLAS_STATUS_SUCCESS && found > 0;
         if (p->there)
             p->algorithm = result.algo;

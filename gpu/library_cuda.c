@@ -6,7 +6,7 @@
 #include "gpu/backend.h"
 #include "gpu/device_cuda.h"
 
-#define TEXT(x) TEXT_OF(x)
+#define TEXT(x)    TEXT_OF(x)
 #define TEXT_OF(x) #x
 
 static void free_memory(struct backend *be, size_t *free_bytes, size_t *total_bytes)

@@ -7,8 +7,8 @@ enum { SHARED_MOST = 48 << 10 };
 struct head_block {
     const void *y, *weight; /* operands */
     const float *bias;
-    float *logits;          /* [rows, stride] fp32 */
-    void *dz;               /* [rows, stride], bf16 in bf16 mode, else the logits themselves */
+    float *logits; /* [rows, stride] fp32 */
+    void *dz;      /* [rows, stride], bf16 in bf16 mode, else the logits themselves */
     void *dy;
     int first, rows, stride;
 };
@@ -31,9 +31,18 @@ static void head_rows(struct backend *be, const struct head_pass *a, const struc
     const size_t C = (size_t)a->C, at = (size_t)b->first;
     const void *y = offset(be, b->y, at * C);
     struct sink dz = {be->half ? NULL : b->dz, be->half ? b->dz : NULL};
-    device_gemm(be->device, &(struct gemm){.a = y, .b = b->weight, .d = b->logits, .m = b->rows, .n = a->V, .k = a->C,
-                                           .b_transposed = true, .lda = a->C, .ldb = a->C, .ldd = b->stride,
-                                           .half_in = be->half, .bias = b->bias});
+    device_gemm(be->device, &(struct gemm){.a = y,
+                                           .b = b->weight,
+                                           .d = b->logits,
+                                           .m = b->rows,
+                                           .n = a->V,
+                                           .k = a->C,
+                                           .b_transposed = true,
+                                           .lda = a->C,
+                                           .ldb = a->C,
+                                           .ldd = b->stride,
+                                           .half_in = be->half,
+                                           .bias = b->bias});
     kernel_cross_entropy(backend_stream(be), b->logits, b->stride, a->targets + at, a->ce + at,
                          stats_from(&a->stats, b->first), dz, a->logits ? a->logits + at * (size_t)a->V : NULL,
                          a->grad_scale, b->rows, a->V);
@@ -50,9 +59,18 @@ static void head_rows(struct backend *be, const struct head_pass *a, const struc
                                            .ldd = a->C,
                                            .half_in = be->half,
                                            .half_out = be->half});
-    device_gemm(be->device, &(struct gemm){.a = b->dz, .b = y, .d = a->dweight, .m = a->V, .n = a->C, .k = b->rows,
-                                           .a_transposed = true, .lda = b->stride, .ldb = a->C, .ldd = a->C,
-                                           .half_in = be->half, .accumulate = true});
+    device_gemm(be->device, &(struct gemm){.a = b->dz,
+                                           .b = y,
+                                           .d = a->dweight,
+                                           .m = a->V,
+                                           .n = a->C,
+                                           .k = b->rows,
+                                           .a_transposed = true,
+                                           .lda = b->stride,
+                                           .ldb = a->C,
+                                           .ldd = a->C,
+                                           .half_in = be->half,
+                                           .accumulate = true});
 }
 
 void gpu_head(struct backend *be, const struct head_pass *a)

@@ -80,10 +80,20 @@ static struct sink multiply_forward(struct backend *be, const struct linear_forw
     const void *joined = bias && narrow ? (const void *)read_half(be, bias, (size_t)a->O) : bias;
     if (!device_failed(be->device))
         device_gemm(be->device, &(struct gemm){
-            .a = in, .b = weight, .d = narrow ? (void *)pre.half : pre.full, .m = a->N, .n = a->O, .k = a->I,
-            .b_transposed = true, .lda = a->I, .ldb = a->I, .ldd = a->O, .half_in = be->half, .half_out = narrow,
-            .bias = joined,
-        });
+                                    .a = in,
+                                    .b = weight,
+                                    .d = narrow ? (void *)pre.half : pre.full,
+                                    .m = a->N,
+                                    .n = a->O,
+                                    .k = a->I,
+                                    .b_transposed = true,
+                                    .lda = a->I,
+                                    .ldb = a->I,
+                                    .ldd = a->O,
+                                    .half_in = be->half,
+                                    .half_out = narrow,
+                                    .bias = joined,
+                                });
     return pre;
 }
 
@@ -97,10 +107,19 @@ static bool fused_forward(struct backend *be, const struct linear_forward *a)
     const struct gemm g = {
         .a = read_operand(be, a->in, (size_t)a->N * (size_t)a->I),
         .b = read_operand(be, a->weight, (size_t)a->O * (size_t)a->I),
-        .d = write_half(be, a->out, out).half, .m = a->N, .n = a->O, .k = a->I,
-        .b_transposed = true, .lda = a->I, .ldb = a->I, .ldd = a->O, .half_in = true, .half_out = true,
+        .d = write_half(be, a->out, out).half,
+        .m = a->N,
+        .n = a->O,
+        .k = a->I,
+        .b_transposed = true,
+        .lda = a->I,
+        .ldb = a->I,
+        .ldd = a->O,
+        .half_in = true,
+        .half_out = true,
         .bias = a->bias ? read_half(be, a->bias, (size_t)a->O) : NULL,
-        .epilogue = EPILOGUE_GELU, .aux = write_half(be, a->pre, out).half,
+        .epilogue = EPILOGUE_GELU,
+        .aux = write_half(be, a->pre, out).half,
     };
     if (!device_gemm_fuses(be->device, &g))
         return false;
@@ -127,8 +146,18 @@ void gpu_linear_forward(struct backend *be, const struct linear_forward *a)
 static void weight_gradients(struct backend *be, const struct linear_backward *a, const void *dout)
 {
     struct gemm g = {
-        .a = dout, .b = read_operand(be, a->in, (size_t)a->N * (size_t)a->I), .d = a->dweight, .m = a->O, .n = a->I,
-        .k = a->N, .a_transposed = true, .lda = a->O, .ldb = a->I, .ldd = a->I, .half_in = be->half, .accumulate = true,
+        .a = dout,
+        .b = read_operand(be, a->in, (size_t)a->N * (size_t)a->I),
+        .d = a->dweight,
+        .m = a->O,
+        .n = a->I,
+        .k = a->N,
+        .a_transposed = true,
+        .lda = a->O,
+        .ldb = a->I,
+        .ldd = a->I,
+        .half_in = be->half,
+        .accumulate = true,
     };
     float *scratch = a->dbias ? backend_scratch(be, kernel_norm_scratch(a->N, a->O) * sizeof *scratch) : NULL;
     bool fused = false;
@@ -158,8 +187,17 @@ static void input_gradient(struct backend *be, const struct linear_backward *a, 
     struct view pre = fusable ? (struct view){read_half(be, a->in_pre, wide), 1} : read_any(be, a->in_pre, wide);
     struct sink din = write_half(be, a->din, wide);
     struct gemm g = {
-        .a = dout, .b = weight, .d = be->half ? (void *)din.half : din.full, .m = a->N, .n = a->I, .k = a->O, .lda = a->O,
-        .ldb = a->I, .ldd = a->I, .half_in = be->half, .half_out = be->half,
+        .a = dout,
+        .b = weight,
+        .d = be->half ? (void *)din.half : din.full,
+        .m = a->N,
+        .n = a->I,
+        .k = a->O,
+        .lda = a->O,
+        .ldb = a->I,
+        .ldd = a->I,
+        .half_in = be->half,
+        .half_out = be->half,
     };
     if (a->in_act == ACT_SWIGLU)
         g.d = backend_scratch(be, count * (be->half ? sizeof(uint16_t) : sizeof(float)));
@@ -215,9 +253,13 @@ static void forward_by_graph(struct backend *be, const struct attention_forward 
     void *workspace = plan ? backend_scratch(be, device_attention_workspace(plan) + 1) : NULL;
     if (!workspace || device_failed(be->device))
         return;
-    device_attention_run(be->device, plan, (void *[ATTENTION_TENSORS]){
-        [ATTENTION_Q] = qkv, [ATTENTION_K] = qkv + C, [ATTENTION_V] = qkv + 2 * C, [ATTENTION_OUT] = out.half,
-        [ATTENTION_LSE] = a->lse}, workspace);
+    device_attention_run(be->device, plan,
+                         (void *[ATTENTION_TENSORS]){[ATTENTION_Q] = qkv,
+                                                     [ATTENTION_K] = qkv + C,
+                                                     [ATTENTION_V] = qkv + 2 * C,
+                                                     [ATTENTION_OUT] = out.half,
+                                                     [ATTENTION_LSE] = a->lse},
+                         workspace);
 }
 
 void gpu_attention_forward(struct backend *be, const struct attention_forward *a)
@@ -249,10 +291,19 @@ static void backward_by_graph(struct backend *be, const struct attention_backwar
     void *workspace = plan ? backend_scratch(be, device_attention_workspace(plan) + 1) : NULL;
     if (!sum || !dq || !workspace || device_failed(be->device))
         return;
-    device_attention_run(be->device, plan, (void *[ATTENTION_TENSORS]){
-        [ATTENTION_Q] = qkv, [ATTENTION_K] = qkv + C, [ATTENTION_V] = qkv + 2 * C, [ATTENTION_OUT] = out,
-        [ATTENTION_LSE] = (float *)a->lse, [ATTENTION_DOUT] = dout, [ATTENTION_DQ] = dqkv, [ATTENTION_DK] = dqkv + C,
-        [ATTENTION_DV] = dqkv + 2 * C, [ATTENTION_SUM] = sum, [ATTENTION_DQ_SUM] = dq}, workspace);
+    device_attention_run(be->device, plan,
+                         (void *[ATTENTION_TENSORS]){[ATTENTION_Q] = qkv,
+                                                     [ATTENTION_K] = qkv + C,
+                                                     [ATTENTION_V] = qkv + 2 * C,
+                                                     [ATTENTION_OUT] = out,
+                                                     [ATTENTION_LSE] = (float *)a->lse,
+                                                     [ATTENTION_DOUT] = dout,
+                                                     [ATTENTION_DQ] = dqkv,
+                                                     [ATTENTION_DK] = dqkv + C,
+                                                     [ATTENTION_DV] = dqkv + 2 * C,
+                                                     [ATTENTION_SUM] = sum,
+                                                     [ATTENTION_DQ_SUM] = dq},
+                         workspace);
     if (a->rope_theta > 0)
         kernel_rotate(backend_stream(be), (struct sink){NULL, dqkv}, a->rope_theta, -1, a->B, a->T, a->H, a->D);
 }

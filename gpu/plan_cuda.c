@@ -141,16 +141,26 @@ static cudnnBackendDescriptor_t transpose(struct builder *b, cudnnBackendDescrip
 static cudnnPointwiseMode_t mode_of(enum graph_op op)
 {
     switch (op) {
-    case GRAPH_MUL: return CUDNN_POINTWISE_MUL;
-    case GRAPH_ADD: return CUDNN_POINTWISE_ADD;
-    case GRAPH_SUB: return CUDNN_POINTWISE_SUB;
-    case GRAPH_DIV: return CUDNN_POINTWISE_DIV;
-    case GRAPH_EXP: return CUDNN_POINTWISE_EXP;
-    case GRAPH_LOG: return CUDNN_POINTWISE_LOG;
-    case GRAPH_INDEX: return CUDNN_POINTWISE_GEN_INDEX;
-    case GRAPH_AT_LEAST: return CUDNN_POINTWISE_CMP_GE;
-    case GRAPH_SELECT: return CUDNN_POINTWISE_BINARY_SELECT;
-    default: return CUDNN_POINTWISE_IDENTITY;
+    case GRAPH_MUL:
+        return CUDNN_POINTWISE_MUL;
+    case GRAPH_ADD:
+        return CUDNN_POINTWISE_ADD;
+    case GRAPH_SUB:
+        return CUDNN_POINTWISE_SUB;
+    case GRAPH_DIV:
+        return CUDNN_POINTWISE_DIV;
+    case GRAPH_EXP:
+        return CUDNN_POINTWISE_EXP;
+    case GRAPH_LOG:
+        return CUDNN_POINTWISE_LOG;
+    case GRAPH_INDEX:
+        return CUDNN_POINTWISE_GEN_INDEX;
+    case GRAPH_AT_LEAST:
+        return CUDNN_POINTWISE_CMP_GE;
+    case GRAPH_SELECT:
+        return CUDNN_POINTWISE_BINARY_SELECT;
+    default:
+        return CUDNN_POINTWISE_IDENTITY;
     }
 }
 
@@ -259,8 +269,9 @@ static cudnnBackendDescriptor_t choose(struct builder *b, cudnnBackendDescriptor
     for (int i = 0; i < ENGINES_MOST; i++)
         found[i] = make(b, "engine configuration", CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
     if (!b->status)
-        keep(b, "heuristics", cudnnBackendGetAttribute(h, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-                                                       ENGINES_MOST, &count, found));
+        keep(b, "heuristics",
+             cudnnBackendGetAttribute(h, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, ENGINES_MOST,
+                                      &count, found));
     for (int64_t i = 0; i < count && i < ENGINES_MOST && !plan && !b->status; i++)
         if (!deterministic || !wanders(b, found[i]))
             plan = plan_of(found[i], handle, properties, &why);
@@ -285,8 +296,9 @@ int cudnn_plan_create(struct cudnn_plan **out, const struct attention_graph *g, 
         for (int i = 0; i < g->tensor_count; i++)
             if (g->tensors[i].id < ATTENTION_VIRTUAL)
                 p->ids[p->count++] = g->tensors[i].id;
-        keep(&b, "plan", cudnnBackendGetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1,
-                                                  &count, &p->workspace));
+        keep(&b, "plan",
+             cudnnBackendGetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &count,
+                                      &p->workspace));
         *out = p;
         if (b.status)
             cudnn_plan_destroy(p);
@@ -322,8 +334,10 @@ int cudnn_plan_run(struct cudnn_plan *p, cudnnHandle_t handle, void *const memor
     struct builder b = {.err = err};
     void *pointers[GRAPH_TENSORS];
     for (int i = 0; i < p->count; i++)
-        pointers[i] = p->ids[i] == ATTENTION_SCALE ? &p->scale : p->ids[i] == ATTENTION_MASKED ? &p->masked
-                    : p->ids[i] == ATTENTION_ONE   ? &p->one   : memory[p->ids[i]];
+        pointers[i] = p->ids[i] == ATTENTION_SCALE    ? &p->scale
+                      : p->ids[i] == ATTENTION_MASKED ? &p->masked
+                      : p->ids[i] == ATTENTION_ONE    ? &p->one
+                                                      : memory[p->ids[i]];
     cudnnBackendDescriptor_t pack = make(&b, "variant pack", CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
     set(&b, "variant pack", pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, p->count, pointers);
     set(&b, "variant pack", pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, p->count, p->ids);

@@ -138,7 +138,8 @@ static void print_zsh(void)
         zsh_text(command_at(i)->brief, strlen(command_at(i)->brief));
         printf("'\n");
     }
-    printf("        )\n        _describe verb verbs\n        return\n    fi\n    shift words\n    (( CURRENT-- ))\n    case $words[1] in\n");
+    printf("        )\n        _describe verb verbs\n        return\n    fi\n    shift words\n    (( CURRENT-- ))\n    "
+           "case $words[1] in\n");
     for (int i = 0; command_at(i); i++) {
         printf("    %s) _arguments '--help[say more]'", command_at(i)->name);
         for_each_option(command_at(i), zsh_option);

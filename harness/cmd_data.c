@@ -15,11 +15,8 @@ static const struct {
     const char *name;
     int (*exec)(int argc, char **argv, struct error *err);
 } subverbs[] = {
-    {"corpus", data_corpus},
-    {"tokenizer", data_tokenizer},
-    {"encode", data_encode},
-    {"decode", data_decode},
-    {"fetch", data_fetch},
+    {"corpus", data_corpus}, {"tokenizer", data_tokenizer}, {"encode", data_encode},
+    {"decode", data_decode}, {"fetch", data_fetch},
 };
 
 static int data_exec(int argc, char **argv, struct error *err)
@@ -61,11 +58,10 @@ void data_progress_end(const struct progress *progress)
 }
 
 const struct command cmd_data = {
-    "data",
-    "corpus|tokenizer|encode|decode|fetch ...",
-    "make corpora, tokenizers and token files, fetch public text",
+    "data", "corpus|tokenizer|encode|decode|fetch ...", "make corpora, tokenizers and token files, fetch public text",
     "  taper data corpus --size 10M [--seed 1] OUT  write the built-in corpus (short stories) of that size;\n"
-    "                                               OUT may be - for standard output; a smaller size gives a beginning\n"
+    "                                               OUT may be - for standard output; a smaller size gives a "
+    "beginning\n"
     "  taper data tokenizer --vocab N TEXT OUTDIR   train a byte-level BPE vocabulary of N tokens: the 256 bytes,\n"
     "                                               <|endoftext|> and merges; writes vocab.json and merges.txt\n"
     "  taper data encode TOKENIZER TEXT OUT         write TEXT as a token file\n"

@@ -19,7 +19,9 @@ static int debug_exec(int argc, char **argv, struct error *err)
         return status;
     if (operands != 3 || (strcmp(argv[1], "step") != 0 && strcmp(argv[1], "train") != 0))
         return command_usage(&cmd_debug, err, "want 'step' or 'train', and two files");
-    const struct ops *ops = strcmp(ops_text, "reference") == 0 ? ops_reference() : strcmp(ops_text, "cpu") == 0 ? ops_cpu() : NULL;
+    const struct ops *ops = strcmp(ops_text, "reference") == 0 ? ops_reference()
+                            : strcmp(ops_text, "cpu") == 0     ? ops_cpu()
+                                                               : NULL;
     if (!ops)
         return command_usage(&cmd_debug, err, "--ops: want cpu or reference, got '%s'", ops_text);
     return (strcmp(argv[1], "step") == 0 ? golden_step : golden_train)(argv[2], argv[3], ops, (int)threads, err);

@@ -115,8 +115,8 @@ static int run(const struct config *cfg, const struct train_options *given, stru
     if (status == STATUS_STOPPED)
         fprintf(stderr, "taper: the same command with --resume goes on from there\n");
     if (!status)
-        printf("%s: step %lld, validation loss %.4f (perplexity %.2f), %lld parameters\n", options.dir, (long long)result.step,
-               result.val_loss, exp(result.val_loss), (long long)result.params);
+        printf("%s: step %lld, validation loss %.4f (perplexity %.2f), %lld parameters\n", options.dir,
+               (long long)result.step, result.val_loss, exp(result.val_loss), (long long)result.params);
     return status;
 }
 
@@ -124,9 +124,11 @@ static int train_exec(int argc, char **argv, struct error *err)
 {
     const char *dir = NULL, **pairs = calloc((size_t)argc + 1, sizeof *pairs), **next = pairs;
     bool resume = false, profile = false;
-    const struct option_spec specs[] = {
-        {.name = "set", .letter = 's', .each = collect, .arg = &next}, {.name = "out", .letter = 'o', .value = &dir},
-        {.name = "resume", .flag = &resume}, {.name = "profile", .flag = &profile}, {0}};
+    const struct option_spec specs[] = {{.name = "set", .letter = 's', .each = collect, .arg = &next},
+                                        {.name = "out", .letter = 'o', .value = &dir},
+                                        {.name = "resume", .flag = &resume},
+                                        {.name = "profile", .flag = &profile},
+                                        {0}};
     struct config cfg;
     int operands;
     int status = pairs ? options_parse(&cmd_train, specs, argc, argv, &operands, err)
@@ -144,8 +146,7 @@ static int train_exec(int argc, char **argv, struct error *err)
 }
 
 const struct command cmd_train = {
-    "train", "[SPEC] [--set KEY=VALUE]... --out DIR [--resume] [--profile]",
-    "train one model, without a database",
+    "train", "[SPEC] [--set KEY=VALUE]... --out DIR [--resume] [--profile]", "train one model, without a database",
     "  SPEC                 a YAML file of dotted keys ('taper help config' lists them)\n"
     "  -s, --set KEY=VALUE  one key; wins over SPEC\n"
     "  -o, --out DIR        where the run goes: config.json, journal.jsonl, checkpoint.safetensors, samples.txt\n"

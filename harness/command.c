@@ -9,35 +9,10 @@
 
 /* In the order of `taper help`. */
 static const struct command *const table[] = {
-    &cmd_bench,
-    &cmd_cancel,
-    &cmd_completion,
-    &cmd_daemon,
-    &cmd_data,
-    &cmd_debug,
-    &cmd_devices,
-    &cmd_eval,
-    &cmd_export,
-    &cmd_fold,
-    &cmd_generate,
-    &cmd_help,
-    &cmd_import,
-    &cmd_log,
-    &cmd_pause,
-    &cmd_plot,
-    &cmd_query,
-    &cmd_report,
-    &cmd_resume,
-    &cmd_retry,
-    &cmd_run,
-    &cmd_show,
-    &cmd_status,
-    &cmd_submit,
-    &cmd_table,
-    &cmd_train,
-    &cmd_version,
-    &cmd_wait,
-    &cmd_worker,
+    &cmd_bench,  &cmd_cancel, &cmd_completion, &cmd_daemon, &cmd_data,   &cmd_debug, &cmd_devices, &cmd_eval,
+    &cmd_export, &cmd_fold,   &cmd_generate,   &cmd_help,   &cmd_import, &cmd_log,   &cmd_pause,   &cmd_plot,
+    &cmd_query,  &cmd_report, &cmd_resume,     &cmd_retry,  &cmd_run,    &cmd_show,  &cmd_status,  &cmd_submit,
+    &cmd_table,  &cmd_train,  &cmd_version,    &cmd_wait,   &cmd_worker,
 };
 
 const struct command *command_find(const char *name)
@@ -74,6 +49,6 @@ int command_usage(const struct command *command, struct error *err, const char *
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return error_set(err, STATUS_BAD_INPUT, "%s: %s\nusage: taper %s%s%s\n'taper help %s' says more", command->name, text,
-                     command->name, command->args[0] ? " " : "", command->args, command->name);
+    return error_set(err, STATUS_BAD_INPUT, "%s: %s\nusage: taper %s%s%s\n'taper help %s' says more", command->name,
+                     text, command->name, command->args[0] ? " " : "", command->args, command->name);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 /* One row a file: a symbol of its own and the path in the source tree, from which make runs. */
+/* clang-format off */
 #define FILES(ROW)                                                                                                    \
     ROW(schema, "results/schema.sql")                                                                                 \
     ROW(views, "results/views.sql")                                                                                   \
@@ -22,6 +23,7 @@
     ROW(fig_ablation, "plots/fig-ablation.gp") ROW(fig_ablation_sql, "plots/fig-ablation.sql")                        \
     ROW(style, "plots/style.gp") ROW(lines, "plots/lines.gp")                                                         \
     ROW(report_css, "results/report.css")
+/* clang-format on */
 
 /* The assembler reads the file; the pair of labels gives its size, and a NUL is put behind. */
 #define INCLUDE(symbol, path)                                                                                          \

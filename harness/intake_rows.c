@@ -11,18 +11,26 @@
 
 /* Bound from ?2 on, in this order; ?1 is the run. */
 static const struct column step_columns[] = {
-    {"step", VALUE_NEEDED}, {"tokens", VALUE_COUNT}, {"ce", VALUE_REAL}, {"aux", VALUE_REAL}, {"lr", VALUE_REAL},
-    {"gate", VALUE_REAL}, {"grad_norm", VALUE_REAL}, {"scale_mean", VALUE_REAL}, {"scale_std", VALUE_REAL},
-    {"scale_max", VALUE_REAL}, {"scale_target", VALUE_REAL}, {"logit_rms", VALUE_REAL}, {"logit_max", VALUE_REAL},
-    {"logit_std", VALUE_REAL}, {"margin", VALUE_REAL}, {"p_correct", VALUE_REAL}, {"entropy", VALUE_REAL},
-    {"radial", VALUE_REAL}, {"radial_rms", VALUE_REAL}, {"tangential_rms", VALUE_REAL}, {"radial_share", VALUE_REAL},
-    {"aux_radial", VALUE_REAL}, {"ms", VALUE_REAL}, {"attempt", VALUE_NEEDED}, {"step_ms", VALUE_TIMES},
-    {"leading", VALUE_REAL}, {"bounded", VALUE_REAL}, {NULL, 0},
+    {"step", VALUE_NEEDED},       {"tokens", VALUE_COUNT},
+    {"ce", VALUE_REAL},           {"aux", VALUE_REAL},
+    {"lr", VALUE_REAL},           {"gate", VALUE_REAL},
+    {"grad_norm", VALUE_REAL},    {"scale_mean", VALUE_REAL},
+    {"scale_std", VALUE_REAL},    {"scale_max", VALUE_REAL},
+    {"scale_target", VALUE_REAL}, {"logit_rms", VALUE_REAL},
+    {"logit_max", VALUE_REAL},    {"logit_std", VALUE_REAL},
+    {"margin", VALUE_REAL},       {"p_correct", VALUE_REAL},
+    {"entropy", VALUE_REAL},      {"radial", VALUE_REAL},
+    {"radial_rms", VALUE_REAL},   {"tangential_rms", VALUE_REAL},
+    {"radial_share", VALUE_REAL}, {"aux_radial", VALUE_REAL},
+    {"ms", VALUE_REAL},           {"attempt", VALUE_NEEDED},
+    {"step_ms", VALUE_TIMES},     {"leading", VALUE_REAL},
+    {"bounded", VALUE_REAL},      {NULL, 0},
 };
 static const char step_sql[] =
     "INSERT OR REPLACE INTO step (run, step, tokens, ce, aux, lr, gate, grad_norm, scale_mean, scale_std, scale_max, "
     "scale_target, logit_rms, logit_max, logit_std, margin, p_correct, entropy, radial, radial_rms, tangential_rms, "
-    "radial_share, aux_radial, ms, attempt, step_ms, leading, bounded) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, "
+    "radial_share, aux_radial, ms, attempt, step_ms, leading, bounded) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
+    "?10, "
     "?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)";
 
 /* ?2 is the step. */
@@ -47,11 +55,16 @@ static const char eval_sql[] = "INSERT OR REPLACE INTO eval (run, step, split, l
                                "VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 
 static const struct column bench_columns[] = {
-    {"kind", VALUE_TEXT},         {"variant", VALUE_TEXT},
-    {"batch", VALUE_NEEDED},      {"context", VALUE_NEEDED},
-    {"tokens_per_s", VALUE_REAL}, {"ms", VALUE_REAL},
-    {"repeats", VALUE_COUNT},     {"device", VALUE_MAYBE},
-    {"attempt", VALUE_NEEDED},    {"weights", VALUE_TEXT},
+    {"kind", VALUE_TEXT},
+    {"variant", VALUE_TEXT},
+    {"batch", VALUE_NEEDED},
+    {"context", VALUE_NEEDED},
+    {"tokens_per_s", VALUE_REAL},
+    {"ms", VALUE_REAL},
+    {"repeats", VALUE_COUNT},
+    {"device", VALUE_MAYBE},
+    {"attempt", VALUE_NEEDED},
+    {"weights", VALUE_TEXT},
     {NULL, 0},
 };
 static const char bench_sql[] =

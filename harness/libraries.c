@@ -33,7 +33,8 @@ json_t *libraries_json(void)
         add(object, "pcre2", pcre);
     /* The workers open it when they need it (core/cpu/gemm.c); whoever records runs opens it once, to ask. */
     char *(*openblas)(void) = NULL;
-    void *library = dlopen("libopenblas.so.0", RTLD_NOW), *symbol = library ? dlsym(library, "openblas_get_config") : NULL;
+    void *library = dlopen("libopenblas.so.0", RTLD_NOW),
+         *symbol = library ? dlsym(library, "openblas_get_config") : NULL;
     memcpy(&openblas, &symbol, sizeof symbol);
     if (openblas)
         add(object, "openblas", openblas());

@@ -32,8 +32,8 @@ static int take(const struct option_spec *spec, const char *value, struct error 
     return STATUS_OK;
 }
 
-int options_parse(const struct command *command, const struct option_spec *specs, int argc, char **argv,
-                  int *operands, struct error *err)
+int options_parse(const struct command *command, const struct option_spec *specs, int argc, char **argv, int *operands,
+                  struct error *err)
 {
     int kept = 0, i = 1;
     for (; i < argc; i++) {
@@ -49,7 +49,7 @@ int options_parse(const struct command *command, const struct option_spec *specs
         bool is_long = word[1] == '-';
         const char *equals = is_long ? strchr(word, '=') : NULL;
         size_t length = equals ? (size_t)(equals - word - 2) : strlen(word + 2);
-        const struct option_spec *spec = is_long ? find_long(specs, word + 2, length)
+        const struct option_spec *spec = is_long           ? find_long(specs, word + 2, length)
                                          : word[2] == '\0' ? find_short(specs, word[1])
                                                            : NULL;
         if (!spec)
@@ -79,8 +79,10 @@ int options_integer(const char *what, const char *text, long long low, long long
     char *end = NULL;
     errno = 0;
     long long value = strtoll(text, &end, 10);
-    if (end == text || *end || errno == ERANGE || value < low || value > high || (*text != '-' && (*text < '0' || *text > '9')))
-        return error_set(err, STATUS_BAD_INPUT, "%s: want an integer from %lld to %lld, got '%s'", what, low, high, text);
+    if (end == text || *end || errno == ERANGE || value < low || value > high ||
+        (*text != '-' && (*text < '0' || *text > '9')))
+        return error_set(err, STATUS_BAD_INPUT, "%s: want an integer from %lld to %lld, got '%s'", what, low, high,
+                         text);
     *out = value;
     return STATUS_OK;
 }
@@ -101,7 +103,8 @@ int options_size(const char *what, const char *text, unsigned long long *out, st
     static const struct {
         const char *suffix;
         unsigned long long factor;
-    } units[] = {{"", 1}, {"k", 1000}, {"K", 1000}, {"M", 1000000}, {"G", 1000000000}, {"Ki", 1ull << 10}, {"Mi", 1ull << 20}, {"Gi", 1ull << 30}};
+    } units[] = {{"", 1},           {"k", 1000},        {"K", 1000},        {"M", 1000000},
+                 {"G", 1000000000}, {"Ki", 1ull << 10}, {"Mi", 1ull << 20}, {"Gi", 1ull << 30}};
     char *end = NULL;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);

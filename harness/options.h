@@ -7,18 +7,18 @@
 #include "harness/command.h"
 
 struct option_spec {
-    const char *name;    /* long name without the dashes; NULL ends the table */
-    char letter;         /* short name, 0 for none */
-    bool *flag;          /* an option without value sets this */
-    const char **value;  /* an option with a value puts it here (points into argv); the last one wins ... */
+    const char *name;   /* long name without the dashes; NULL ends the table */
+    char letter;        /* short name, 0 for none */
+    bool *flag;         /* an option without value sets this */
+    const char **value; /* an option with a value puts it here (points into argv); the last one wins ... */
     int (*each)(void *arg, const char *value, struct error *err); /* ... or is called for every occurrence */
     void *arg;
 };
 
 /* Parse argv[1..], in any order, `--name VALUE` and `--name=VALUE`, `--` ending the options. What is not an
  * option is moved to the front of argv (argv[1..*operands]). Returns STATUS_OK or STATUS_BAD_INPUT. */
-int options_parse(const struct command *command, const struct option_spec *specs, int argc, char **argv,
-                  int *operands, struct error *err);
+int options_parse(const struct command *command, const struct option_spec *specs, int argc, char **argv, int *operands,
+                  struct error *err);
 
 /* Strict whole-string numbers within bounds; `what` names the option or operand in the error. */
 int options_integer(const char *what, const char *text, long long low, long long high, long long *out,

@@ -44,7 +44,8 @@ void progress_train(void *arg, const struct train_progress *t)
     p->dirty = 1;
     if (strcmp(t->phase, "train") == 0)
         fprintf(stderr, "\r\033[Kstep %lld/%lld  loss %.4f  gate %.2f  %.0f tokens/s  %s left", (long long)t->step,
-                (long long)t->steps, t->loss, t->gate, t->tokens_per_s, progress_duration(t->seconds_left, left, sizeof left));
+                (long long)t->steps, t->loss, t->gate, t->tokens_per_s,
+                progress_duration(t->seconds_left, left, sizeof left));
     else
         fprintf(stderr, "\r\033[Kstep %lld/%lld  %s ...", (long long)t->step, (long long)t->steps, t->phase);
     fflush(stderr);

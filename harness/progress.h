@@ -5,9 +5,9 @@
 #include "core/train.h"
 
 struct progress_line {
-    int terminal;      /* is stderr one? */
-    double drawn;      /* monotonic seconds of the last drawing */
-    int dirty;         /* there is a line to clear */
+    int terminal; /* is stderr one? */
+    double drawn; /* monotonic seconds of the last drawing */
+    int dirty;    /* there is a line to clear */
 };
 
 void progress_begin(struct progress_line *p);

@@ -120,7 +120,8 @@ static int put_figure(FILE *out, struct store *s, const char *id, const char *sw
     }
     if (status)
         return status;
-    /* On a narrow screen a wide figure scrolls, at three quarters of its size, sooner than it shrinks beyond reading. */
+    /* On a narrow screen a wide figure scrolls, at three quarters of its size, sooner than it shrinks beyond reading.
+     */
     fprintf(out, "<figure id=\"%s\"%s style=\"--readable:%dpx;--whole:%dpx\">\n", id,
             image.width > 640 ? " class=\"wide\"" : "", image.width * 3 / 4, image.width);
     report_put_svg(out, image.bytes, id, image.title);

@@ -54,11 +54,15 @@ static void say_chasing(FILE *out, const struct result_rows *ends)
     }
     /* A few percent may be the seeds: only a tenth above both is called chasing. */
     double least = all / fmax(anchored, base);
-    put(out, least > 1.1 ? "holds" : least > 1 ? "open" : "fails",
+    put(out,
+        least > 1.1 ? "holds"
+        : least > 1 ? "open"
+                    : "fails",
         "Logit chasing: %s. The RMS of the logits ends at %.2f for all, at %.2f for all+aux and at "
         "%.2f for the baseline: without an anchor %.2f times the baseline's, with one %.2f times.",
-        least > 1.1 ? "visible, and held by the anchor" : least > 1 ? "too small here to be told from chance"
-                                                                    : "not visible here",
+        least > 1.1 ? "visible, and held by the anchor"
+        : least > 1 ? "too small here to be told from chance"
+                    : "not visible here",
         all, anchored, base, all / base, anchored / base);
 }
 
@@ -151,8 +155,10 @@ int report_put_checks(FILE *out, struct store *s, const char *sweep, struct erro
 /* Label, and the distinct values over the sweep's runs. */
 static const char about_sql[] =
     "WITH r AS (SELECT * FROM run_in_sweep WHERE sweep = :sweep) "
-    "SELECT 'Model' AS label, (SELECT group_concat(size || iif(low IS NULL, '', ' (' || format('%.2f', low) || iif(format("
-    "'%.2f', high) <> format('%.2f', low), ' to ' || format('%.2f', high), '') || '\xc2\xa0M parameters)')) FROM (SELECT "
+    "SELECT 'Model' AS label, (SELECT group_concat(size || iif(low IS NULL, '', ' (' || format('%.2f', low) || "
+    "iif(format("
+    "'%.2f', high) <> format('%.2f', low), ' to ' || format('%.2f', high), '') || '\xc2\xa0M parameters)')) FROM "
+    "(SELECT "
     "size, min(params) / 1e6 AS low, max(params) / 1e6 AS high FROM r GROUP BY size ORDER BY low)) AS value "
     "UNION ALL SELECT 'Variants', (SELECT group_concat(variant) FROM (SELECT variant FROM r GROUP BY variant ORDER BY "
     "min(position))) "

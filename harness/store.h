@@ -204,7 +204,8 @@ int store_attempt_running(struct store *s, const char *run, int attempt, const c
                           int64_t pid_started, const char *boot_id, struct error *err);
 
 struct store_exit {
-    const char *cause; /* "done", "failed", "memory", "diverged", "signal", "timeout", "lost", "cancelled", "stopped", "start" (could not) */
+    const char *cause; /* "done", "failed", "memory", "diverged", "signal", "timeout", "lost", "cancelled", "stopped",
+                          "start" (could not) */
     const char *text;  /* a line for people, NULL for none */
     int code, signal;  /* -1: none */
     int64_t cpu_us, peak_bytes; /* -1: unknown */

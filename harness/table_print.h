@@ -1,4 +1,5 @@
-/* Tables for people and for scripts: aligned text, CSV (RFC 4180 but for lines that end in \n) or JSON (array of objects).
+/* Tables for people and for scripts: aligned text, CSV (RFC 4180 but for lines that end in \n) or JSON (array of
+ * objects).
  *
  * Real numbers are printed with the fewest digits that read back as the same double. NaN and the infinities are
  * NaN, Infinity and -Infinity in all three (strings in JSON); a NULL is blank in text and CSV, null in JSON. */

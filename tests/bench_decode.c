@@ -413,10 +413,10 @@ int main(void)
     const int threads = parallel_processors();
     struct error err = {0};
     omp_set_num_threads(threads);
-    printf(
-        "decoding one sequence at positions %d to %d; best: the fiftieth part of the tokens that was fastest, of which ratios are made\n"
-        "aims: fp32 1M x4, 30M x1.25 and 80 %% of the bandwidth, bf16 30M x1.7\n",
-        PREFIX, PREFIX + TIMED);
+    printf("decoding one sequence at positions %d to %d; best: the fiftieth part of the tokens that was fastest, of "
+           "which ratios are made\n"
+           "aims: fp32 1M x4, 30M x1.25 and 80 %% of the bandwidth, bf16 30M x1.7\n",
+           PREFIX, PREFIX + TIMED);
     int status = bench_size("1M", threads, &err);
     if (!status)
         status = bench_size("30M", threads, &err);

@@ -182,7 +182,7 @@ static void run_update(struct bench *b)
     size_t count = b->segment.size;
     ops_cpu()->sum_squares(b->be, &b->norm_sq, b->dW, &b->segment, 1, &b->scalars);
     struct adamw a = {b->W,  b->moments, b->moments + count, b->dW, &b->segment, 1, &b->norm_sq, 1, 0.9f, 0.95f,
-                      1e-8f, 0.1f,       &b->scalars, NULL};
+                      1e-8f, 0.1f,       &b->scalars,        NULL};
     ops_cpu()->adamw(b->be, &a);
 }
 
@@ -240,7 +240,8 @@ static void bench_width(int threads, int C)
         exit(1);
     }
     prepare(&b, C);
-    double best[sizeof rows / sizeof rows[0]], rate = bench_sgemm_rate(threads, REPEATS, clock_used), total = 0, work = 0;
+    double best[sizeof rows / sizeof rows[0]], rate = bench_sgemm_rate(threads, REPEATS, clock_used), total = 0,
+                                               work = 0;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         best[i] = INFINITY;
     for (int repeat = 0; repeat < REPEATS; repeat++)

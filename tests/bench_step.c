@@ -2,10 +2,10 @@
  *
  *   bench_step [THREADS [SIZE ...]]     default: one thread and all processors; demo 1M 3M 9M 30M
  *
- * A step is 2,048 tokens with the probe at its default cadence, as `taper train` makes it (nine plain steps and a logged
- * one, medians of each). Its floor is 6 operations a parameter (positions left out) and token, and causal attention, at the
- * rate of the BLAS' sgemm, measured after every step. Every size has a process of its own, whose peak memory is shown.
- * With one thread times are processor time, since other programs may share the machine. */
+ * A step is 2,048 tokens with the probe at its default cadence, as `taper train` makes it (nine plain steps and a
+ * logged one, medians of each). Its floor is 6 operations a parameter (positions left out) and token, and causal
+ * attention, at the rate of the BLAS' sgemm, measured after every step. Every size has a process of its own, whose peak
+ * memory is shown. With one thread times are processor time, since other programs may share the machine. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,16 @@
 #include "core/trainer.h"
 #include "tests/support/bench.h"
 
-enum { TOKENS = 2048, CADENCE = 10, WARM = 3, PLAIN = 9, LOGGED = 3, RATE_REPEATS = 2, RUNS_MOST = 8, ROUNDS_MOST = 64 };
+enum {
+    TOKENS = 2048,
+    CADENCE = 10,
+    WARM = 3,
+    PLAIN = 9,
+    LOGGED = 3,
+    RATE_REPEATS = 2,
+    RUNS_MOST = 8,
+    ROUNDS_MOST = 64
+};
 
 static void fail(const struct error *err)
 {
@@ -178,19 +187,19 @@ static void table_of_sizes(char **sizes, int count, const int *threads, int thre
     for (int s = 0; s < count && s < RUNS_MOST; s++)
         for (int t = 0; t < thread_counts; t++)
             m[s][t] = measure_apart(sizes[s], threads[t], &peak[s][t]);
-    printf("\nwhole steps: %d tokens, probe every %d\n%-6s %10s %8s %10s %10s %9s %8s %12s %8s\n", TOKENS, CADENCE, "size",
-           "parameters", "threads", "ms a step", "tokens/s", "probe", "GFLOP/s", "of the rate", "peak MB");
+    printf("\nwhole steps: %d tokens, probe every %d\n%-6s %10s %8s %10s %10s %9s %8s %12s %8s\n", TOKENS, CADENCE,
+           "size", "parameters", "threads", "ms a step", "tokens/s", "probe", "GFLOP/s", "of the rate", "peak MB");
     for (int s = 0; s < count && s < RUNS_MOST; s++)
         for (int t = 0; t < thread_counts; t++) {
             const struct measured *x = &m[s][t];
             printf("%-6s %10.0f %8d %10.1f %10.0f %8.1f%% %8.1f %11.0f%% %8.0f\n", sizes[s], x->parameters, threads[t],
-                   1e3 * x->step, TOKENS / x->step,
-                   100 * (x->logged - x->step) / (CADENCE - 1) / x->step, 1e-9 * x->rate, 100 * x->share, peak[s][t]);
+                   1e3 * x->step, TOKENS / x->step, 100 * (x->logged - x->step) / (CADENCE - 1) / x->step,
+                   1e-9 * x->rate, 100 * x->share, peak[s][t]);
         }
 }
 
-/* Step times against the baseline's, alternating, at gate 1 (calibrating), between, and 0; and those of a second baseline,
- * which shows what the measurement is worth. */
+/* Step times against the baseline's, alternating, at gate 1 (calibrating), between, and 0; and those of a second
+ * baseline, which shows what the measurement is worth. */
 static void table_of_gates(const char *size, int threads, int rounds)
 {
     static const struct {
@@ -222,8 +231,9 @@ static void table_of_gates(const char *size, int threads, int rounds)
         for (int i = 0; i < RUNS; i++)
             ratio[i][k] = seconds[i] / seconds[0];
     }
-    printf("\n%s, %d threads: time of a step against the baseline's, median of %d rounds (another baseline: %.3f)\n%-14s",
-           size, threads, rounds, bench_median(ratio[1], rounds), "sites + aux");
+    printf(
+        "\n%s, %d threads: time of a step against the baseline's, median of %d rounds (another baseline: %.3f)\n%-14s",
+        size, threads, rounds, bench_median(ratio[1], rounds), "sites + aux");
     for (int g = 0; g < GATES; g++)
         printf("  gate %-5s", gates[g].name);
     for (int site = 0; site < 2; site++) {

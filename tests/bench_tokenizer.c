@@ -28,7 +28,8 @@ static double now(void)
 /* A word of two to five syllables, the same for the same rank. */
 static size_t spell(uint32_t rank, char *out)
 {
-    static const char *const starts[] = {"b", "br", "c", "d", "f", "g", "h", "l", "m", "n", "p", "r", "s", "st", "t", "th", "w"};
+    static const char *const starts[] = {"b", "br", "c", "d", "f",  "g", "h",  "l", "m",
+                                         "n", "p",  "r", "s", "st", "t", "th", "w"};
     static const char *const ends[] = {"a", "e", "i", "o", "u", "an", "en", "ing", "er", "on", "y", "ea", "ou"};
     size_t n = 0;
     for (uint32_t left = rank + 17; left; left /= 17 * 13) {
@@ -108,7 +109,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", err.text);
         return 1;
     }
-    printf("train %d tokens on %.1f MB     %8.2f s     (%d threads)\n", VOCAB, (double)text.bytes / 1e6, now() - begin, all);
+    printf("train %d tokens on %.1f MB     %8.2f s     (%d threads)\n", VOCAB, (double)text.bytes / 1e6, now() - begin,
+           all);
     encode_only(t, &text);
     encode_all(t, &text, out, 1);
     if (all > 1)

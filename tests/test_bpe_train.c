@@ -212,7 +212,7 @@ static void test_as_naive(void **state)
     for (int round = 0; round < 60; round++) {
         size_t size = 1 + data_random(&seed, round % 5 ? 300 : sizeof text - 1);
         for (size_t i = 0; i < size; i++)
-            text[i] = round % 4 == 0   ? (unsigned char)"ab"[data_random(&seed, 2)]   /* one word, many overlaps */
+            text[i] = round % 4 == 0   ? (unsigned char)"ab"[data_random(&seed, 2)]     /* one word, many overlaps */
                       : round % 4 == 1 ? (unsigned char)"aab \n"[data_random(&seed, 5)] /* short words */
                       : round % 4 == 2 ? (unsigned char)"the cat's \xff\xc3\xa9z1"[data_random(&seed, 16)]
                                        : 0;

@@ -47,7 +47,8 @@ static void manual_names_every_verb(void **state)
         for (const char *entry = strstr(text, "\n.T"); entry && !found; entry = strstr(entry + 4, "\n.T")) {
             const char *end = entry + 5 + strcspn(entry + 5, "\n"); /* after .TP or .TQ */
             for (const char *at = entry + 5; at < end && !found; at++)
-                found = !strncmp(at, command_at(i)->name, length) && strchr(" \"", at[-1]) && strchr(" ,\"\n", at[length]);
+                found =
+                    !strncmp(at, command_at(i)->name, length) && strchr(" \"", at[-1]) && strchr(" ,\"\n", at[length]);
         }
         if (!found && strcmp(command_at(i)->name, "help") && strcmp(command_at(i)->name, "worker"))
             fail_msg("docs/taper.1 has no entry for %s", command_at(i)->name);
@@ -63,7 +64,8 @@ static void options(void **state)
     (void)state;
     bool flag = false;
     const char *size = NULL;
-    const struct option_spec specs[] = {{.name = "flag", .letter = 'f', .flag = &flag}, {.name = "size", .value = &size}, {0}};
+    const struct option_spec specs[] = {
+        {.name = "flag", .letter = 'f', .flag = &flag}, {.name = "size", .value = &size}, {0}};
     char *argv[] = {"verb", "a", "--size", "3", "b", "-f", "--", "--size", NULL};
     struct error err = {0};
     int operands;
@@ -72,7 +74,8 @@ static void options(void **state)
     assert_string_equal(argv[1], "a");
     assert_string_equal(argv[2], "b");
     assert_string_equal(argv[3], "--size");
-    char *joined[] = {"verb", "--size=4=5", NULL}, *unknown[] = {"verb", "--sizes", "3", NULL}, *bare[] = {"verb", "--size", NULL};
+    char *joined[] = {"verb", "--size=4=5", NULL}, *unknown[] = {"verb", "--sizes", "3", NULL},
+         *bare[] = {"verb", "--size", NULL};
     char *valued[] = {"verb", "--flag=1", NULL};
     assert_int_equal(options_parse(&verb, specs, 2, joined, &operands, &err), STATUS_OK);
     assert_string_equal(size, "4=5");
@@ -110,6 +113,7 @@ static void numbers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rows), cmocka_unit_test(manual_names_every_verb), cmocka_unit_test(options), cmocka_unit_test(numbers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rows), cmocka_unit_test(manual_names_every_verb),
+                                       cmocka_unit_test(options), cmocka_unit_test(numbers)};
     return cmocka_run_group_tests_name("command", tests, NULL, NULL);
 }

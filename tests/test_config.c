@@ -61,18 +61,39 @@ static void values_are_strict(void **state)
 {
     (void)state;
     const char *const bad[][3] = {
-        {"model.layers", "0", "1 to 1024"}, {"model.layers", "4.0", "an integer"}, {"model.layers", "010", "an integer"},
-        {"model.layers", "0x10", "an integer"}, {"model.layers", " 4", "an integer"}, {"model.layers", "4 ", "an integer"},
-        {"model.layers", "", "an integer"}, {"model.layers", "99999999999999999999", "an integer"},
-        {"model.layers", "+4", "an integer"}, {"train.lr", "nan", "a number"}, {"train.lr", "inf", "a number"},
-        {"train.lr", "0x1p-3", "a number"}, {"train.lr", "1e-4x", "a number"}, {"train.lr", "-1", "0 to 100"},
-        {"train.lr", "007", "a number"}, {"train.lr", "", "a number"}, {"train.lr", "1e999", "a number"},
-        {"model.bias", "yes", "true or false"}, {"model.bias", "True", "true or false"}, {"model.bias", "1", "true or false"},
-        {"model.norm", "batchnorm", "rmsnorm or layernorm"}, {"gate.shape", "cos", "cosine, linear, step or constant"},
-        {"gate.end", "101%", "0% to 100%"}, {"gate.end", "-5%", "0% to 100%"}, {"gate.end", "%", "steps"},
-        {"gate.end", "0.4", "steps"}, {"gate.end", "-3", "0 to"}, {"aux.target", "measured", "calibrated or a number"},
-        {"aux.target", "-1", "0 to"}, {"model.size", "2M", "one of demo"}, {"model.seed", "1", "unknown key"},
-        {"layers", "1", "model.layers"}, {"model.layer", "1", "did you mean model.layers"},
+        {"model.layers", "0", "1 to 1024"},
+        {"model.layers", "4.0", "an integer"},
+        {"model.layers", "010", "an integer"},
+        {"model.layers", "0x10", "an integer"},
+        {"model.layers", " 4", "an integer"},
+        {"model.layers", "4 ", "an integer"},
+        {"model.layers", "", "an integer"},
+        {"model.layers", "99999999999999999999", "an integer"},
+        {"model.layers", "+4", "an integer"},
+        {"train.lr", "nan", "a number"},
+        {"train.lr", "inf", "a number"},
+        {"train.lr", "0x1p-3", "a number"},
+        {"train.lr", "1e-4x", "a number"},
+        {"train.lr", "-1", "0 to 100"},
+        {"train.lr", "007", "a number"},
+        {"train.lr", "", "a number"},
+        {"train.lr", "1e999", "a number"},
+        {"model.bias", "yes", "true or false"},
+        {"model.bias", "True", "true or false"},
+        {"model.bias", "1", "true or false"},
+        {"model.norm", "batchnorm", "rmsnorm or layernorm"},
+        {"gate.shape", "cos", "cosine, linear, step or constant"},
+        {"gate.end", "101%", "0% to 100%"},
+        {"gate.end", "-5%", "0% to 100%"},
+        {"gate.end", "%", "steps"},
+        {"gate.end", "0.4", "steps"},
+        {"gate.end", "-3", "0 to"},
+        {"aux.target", "measured", "calibrated or a number"},
+        {"aux.target", "-1", "0 to"},
+        {"model.size", "2M", "one of demo"},
+        {"model.seed", "1", "unknown key"},
+        {"layers", "1", "model.layers"},
+        {"model.layer", "1", "did you mean model.layers"},
         {"train.stepps", "1", "did you mean train.steps"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
@@ -124,9 +145,13 @@ static void published_sizes(void **state)
     const struct {
         const char *name;
         int64_t d, layers, heads, context, vocab;
-    } rows[] = {{"demo", 64, 4, 2, 128, 1024}, {"1M", 64, 8, 2, 512, 10000}, {"30M", 512, 8, 16, 512, 10000},
-                {"gpt2", 768, 12, 12, 1024, 50257}, {"gpt2-medium", 1024, 24, 16, 1024, 50257},
-                {"gpt2-large", 1280, 36, 20, 1024, 50257}, {"gpt2-xl", 1600, 48, 25, 1024, 50257}};
+    } rows[] = {{"demo", 64, 4, 2, 128, 1024},
+                {"1M", 64, 8, 2, 512, 10000},
+                {"30M", 512, 8, 16, 512, 10000},
+                {"gpt2", 768, 12, 12, 1024, 50257},
+                {"gpt2-medium", 1024, 24, 16, 1024, 50257},
+                {"gpt2-large", 1280, 36, 20, 1024, 50257},
+                {"gpt2-xl", 1600, 48, 25, 1024, 50257}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct config cfg;
         config_init(&cfg);
@@ -223,11 +248,15 @@ static void identities(void **state)
     const struct {
         const char *key, *value;
         bool same;
-    } rows[] = {{"device", "cuda", true}, {"threads", "7", true}, {"log.every", "1", true}, {"checkpoint.every", "3", true},
-                {"eval.every", "1%", true}, {"gate.warmup", "50", true}, {"gate.end", "400", true},
-                {"model.heads", "2", true}, {"model.head_dim", "32", true}, {"data.corpus", "/elsewhere", true},
-                {"seed", "1", false}, {"train.lr", "5e-4", false}, {"gate.end", "401", false}, {"model.layers", "5", false},
-                {"aux.lambda", "0.1", false}, {"taper.sites", "all", false}, {"model.head_dim", "16", false}};
+    } rows[] = {{"device", "cuda", true},       {"threads", "7", true},
+                {"log.every", "1", true},       {"checkpoint.every", "3", true},
+                {"eval.every", "1%", true},     {"gate.warmup", "50", true},
+                {"gate.end", "400", true},      {"model.heads", "2", true},
+                {"model.head_dim", "32", true}, {"data.corpus", "/elsewhere", true},
+                {"seed", "1", false},           {"train.lr", "5e-4", false},
+                {"gate.end", "401", false},     {"model.layers", "5", false},
+                {"aux.lambda", "0.1", false},   {"taper.sites", "all", false},
+                {"model.head_dim", "16", false}};
     struct config base;
     char want[CONFIG_ID], got[CONFIG_ID], other[CONFIG_ID];
     config_init(&base);
@@ -254,13 +283,28 @@ static void shapes(void **state)
     const struct {
         const char *key, *value;
         bool same;
-    } rows[] = {{"seed", "1", true}, {"train.lr", "5e-4", true}, {"taper.sites", "all", true}, {"aux.lambda", "0.1", true},
-                {"train.steps", "7", true}, {"data.corpus", "/elsewhere", true}, {"threads", "7", true},
-                {"model.size", "1M", false}, {"model.d_model", "128", false}, {"model.layers", "5", false},
-                {"model.head_dim", "16", false}, {"model.context", "64", false}, {"model.vocab", "512", false},
-                {"model.d_ff", "128", false}, {"model.norm", "layernorm", false}, {"model.pos", "rope", false},
-                {"model.mlp", "swiglu", false}, {"model.bias", "true", false}, {"model.tied", "false", false},
-                {"train.batch", "8", false}, {"train.accumulate", "2", false}, {"device", "cuda", false},
+    } rows[] = {{"seed", "1", true},
+                {"train.lr", "5e-4", true},
+                {"taper.sites", "all", true},
+                {"aux.lambda", "0.1", true},
+                {"train.steps", "7", true},
+                {"data.corpus", "/elsewhere", true},
+                {"threads", "7", true},
+                {"model.size", "1M", false},
+                {"model.d_model", "128", false},
+                {"model.layers", "5", false},
+                {"model.head_dim", "16", false},
+                {"model.context", "64", false},
+                {"model.vocab", "512", false},
+                {"model.d_ff", "128", false},
+                {"model.norm", "layernorm", false},
+                {"model.pos", "rope", false},
+                {"model.mlp", "swiglu", false},
+                {"model.bias", "true", false},
+                {"model.tied", "false", false},
+                {"train.batch", "8", false},
+                {"train.accumulate", "2", false},
+                {"device", "cuda", false},
                 {"precision", "fp32", false}};
     struct config base;
     char want[CONFIG_ID], got[CONFIG_ID];
@@ -282,10 +326,16 @@ static void shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row_is_sound), cmocka_unit_test(values_are_strict),
-        cmocka_unit_test(good_values_arrive), cmocka_unit_test(presets_yield_to_keys_in_any_order),
-        cmocka_unit_test(published_sizes), cmocka_unit_test(swiglu_width), cmocka_unit_test(faults_come_together),
-        cmocka_unit_test(odd_rope_width), cmocka_unit_test(json_there_and_back), cmocka_unit_test(identities),
+        cmocka_unit_test(every_row_is_sound),
+        cmocka_unit_test(values_are_strict),
+        cmocka_unit_test(good_values_arrive),
+        cmocka_unit_test(presets_yield_to_keys_in_any_order),
+        cmocka_unit_test(published_sizes),
+        cmocka_unit_test(swiglu_width),
+        cmocka_unit_test(faults_come_together),
+        cmocka_unit_test(odd_rope_width),
+        cmocka_unit_test(json_there_and_back),
+        cmocka_unit_test(identities),
         cmocka_unit_test(shapes),
     };
     return cmocka_run_group_tests_name("config", tests, NULL, NULL);

@@ -279,7 +279,8 @@ static void test_bad_tables(void **state)
         {{"=story", NULL}, "rule 'story': empty"},
         {{"@thing name use", "a|b", "c", NULL}, "list 'thing': want 2 fields, found 1 in 'c'"},
         {{"@thing", NULL}, "list 'thing': no fields"},
-        {{"@thing name many=s", NULL}, "list 'thing': want an ending such as =+ed on a field but the first, found '=s'"},
+        {{"@thing name many=s", NULL},
+         "list 'thing': want an ending such as =+ed on a field but the first, found '=s'"},
         {{"@thing name=+s", NULL}, "on a field but the first, found '=+s'"},
         {{"@thing name many=+en", NULL}, "found '=+en'"},
         {{"@thing name many=+s use", "owl", NULL}, "list 'thing': want 3 fields, found 2 in 'owl'"},
@@ -303,10 +304,18 @@ static void test_expansion(void **state)
 {
     (void)state;
     static const char *const table[] = {
-        "@thing name many", "owl|owls", "cat|cats", "elk|elks", "hen|hens", "=story",
+        "@thing name many",
+        "owl|owls",
+        "cat|cats",
+        "elk|elks",
+        "hen|hens",
+        "=story",
         "a {thing} [|] met a [k:old|young] {thing2}.\n[|]\nthe [k:old|young] {thing2}[ |], a big one, said, \"see two "
         "{thing.many}!\" so.\n <end>",
-        "~big|large", "=end", "{Thing} and {thing3}", NULL,
+        "~big|large",
+        "=end",
+        "{Thing} and {thing3}",
+        NULL,
     };
     const char *const *const tables[] = {table, NULL};
     struct error err = {0};
@@ -320,8 +329,10 @@ static void test_expansion(void **state)
         size_t length = corpus_grammar_expand(g, &stream, i % 3, out, &ways);
         assert_true(length <= corpus_grammar_longest(g) && corpus_grammar_longest(g) < sizeof out);
         out[length] = '\0';
-        int n = sscanf(out, "%3s %7s met %3s %7s %7[a-z].\n\nThe %7s %7[a-z], a %7s one, said, \"see two %7[a-z]!\" so."
-                       "\n\n%7s and %7s", a, one, b, age, two, age_again, again, size, many, one_again, three);
+        int n = sscanf(out,
+                       "%3s %7s met %3s %7s %7[a-z].\n\nThe %7s %7[a-z], a %7s one, said, \"see two %7[a-z]!\" so."
+                       "\n\n%7s and %7s",
+                       a, one, b, age, two, age_again, again, size, many, one_again, three);
         if (n != 11)
             fail_msg("%d of 11 parts in: %s", n, out);
         assert_string_equal(a, strchr("oe", one[0]) ? "An" : "A");

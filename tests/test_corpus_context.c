@@ -301,8 +301,8 @@ static void test_names_stay(void **state)
 
 static int number_at(const char *text)
 {
-    static const char *const numbers[] = {"zero", "one", "two", "three", "four", "five", "six",
-                                          "seven", "eight", "nine", "ten", "eleven", "twelve"};
+    static const char *const numbers[] = {"zero",  "one",   "two",  "three", "four",   "five",  "six",
+                                          "seven", "eight", "nine", "ten",   "eleven", "twelve"};
     for (int i = 0; i <= 12; i++)
         if (!strncasecmp(text, numbers[i], strlen(numbers[i])) && !isalpha((unsigned char)text[strlen(numbers[i])]))
             return i;

@@ -39,12 +39,24 @@ static void test_past_and_participle(void **state)
 {
     (void)state;
     static const char *const rows[][3] = {
-        {"walk", "walked", "walking"}, {"hop", "hopped", "hopping"},     {"bake", "baked", "baking"},
-        {"cry", "cried", "crying"},    {"play", "played", "playing"},    {"wait", "waited", "waiting"},
-        {"fix", "fixed", "fixing"},    {"row", "rowed", "rowing"},       {"whisper", "whispered", "whispering"},
-        {"tie", "tied", "tying"},      {"tiptoe", "tiptoed", "tiptoeing"}, {"agree", "agreed", "agreeing"},
-        {"argue", "argued", "arguing"}, {"shrug", "shrugged", "shrugging"}, {"gallop", "galloped", "galloping"},
-        {"squint", "squinted", "squinting"}, {"knead", "kneaded", "kneading"}, {"buzz", "buzzed", "buzzing"},
+        {"walk", "walked", "walking"},
+        {"hop", "hopped", "hopping"},
+        {"bake", "baked", "baking"},
+        {"cry", "cried", "crying"},
+        {"play", "played", "playing"},
+        {"wait", "waited", "waiting"},
+        {"fix", "fixed", "fixing"},
+        {"row", "rowed", "rowing"},
+        {"whisper", "whispered", "whispering"},
+        {"tie", "tied", "tying"},
+        {"tiptoe", "tiptoed", "tiptoeing"},
+        {"agree", "agreed", "agreeing"},
+        {"argue", "argued", "arguing"},
+        {"shrug", "shrugged", "shrugging"},
+        {"gallop", "galloped", "galloping"},
+        {"squint", "squinted", "squinting"},
+        {"knead", "kneaded", "kneading"},
+        {"buzz", "buzzed", "buzzing"},
         {"panic", "panicked", "panicking"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -57,10 +69,10 @@ static void test_comparison_and_adverbs(void **state)
 {
     (void)state;
     static const char *const rows[][4] = {
-        {"big", "bigger", "biggest", "bigly"}, {"late", "later", "latest", "lately"},
+        {"big", "bigger", "biggest", "bigly"},       {"late", "later", "latest", "lately"},
         {"happy", "happier", "happiest", "happily"}, {"gray", "grayer", "grayest", "grayly"},
         {"gentle", "gentler", "gentlest", "gently"}, {"quiet", "quieter", "quietest", "quietly"},
-        {"dull", "duller", "dullest", "dully"}, {"cool", "cooler", "coolest", "coolly"},
+        {"dull", "duller", "dullest", "dully"},      {"cool", "cooler", "coolest", "coolly"},
         {"new", "newer", "newest", "newly"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -83,8 +95,9 @@ static void test_other_endings_are_none(void **state)
 static void test_lists_are_completed(void **state)
 {
     (void)state;
-    static const char *const table[] = {"@thing name many=+s past=+ed", "hop", "mouse|mice", "run|runs|ran", "dry",
-                                        "=story", "{thing}/{thing.many}/{thing.past}", NULL};
+    static const char *const table[] = {
+        "@thing name many=+s past=+ed",      "hop", "mouse|mice", "run|runs|ran", "dry", "=story",
+        "{thing}/{thing.many}/{thing.past}", NULL};
     const char *const *const tables[] = {table, NULL};
     static const char *const want[] = {"Hop/hops/hopped", "Mouse/mice/moused", "Run/runs/ran", "Dry/dries/dried"};
     struct error err = {0};

@@ -123,11 +123,15 @@ static void digests_follow_the_bytes(void **state)
 {
     (void)state;
     char *a = numbered_text("a.txt", 50), *b = numbered_text("b.txt", 50), *c = numbered_text("c.txt", 51);
-    char *pa = memory_format("data.corpus=%s", a), *pb = memory_format("data.corpus=%s", b), *pc = memory_format("data.corpus=%s", c);
+    char *pa = memory_format("data.corpus=%s", a), *pb = memory_format("data.corpus=%s", b),
+         *pc = memory_format("data.corpus=%s", c);
     struct config configs[] = {
-        tiny_config((const char *const[]){pa, NULL}), tiny_config((const char *const[]){pb, NULL}),
-        tiny_config((const char *const[]){pc, NULL}), tiny_config((const char *const[]){pa, "data.valid=9%", NULL}),
-        tiny_config((const char *const[]){"data.seed=2", NULL}), tiny_config(NULL),
+        tiny_config((const char *const[]){pa, NULL}),
+        tiny_config((const char *const[]){pb, NULL}),
+        tiny_config((const char *const[]){pc, NULL}),
+        tiny_config((const char *const[]){pa, "data.valid=9%", NULL}),
+        tiny_config((const char *const[]){"data.seed=2", NULL}),
+        tiny_config(NULL),
     };
     char ids[6][CONFIG_ID], again[CONFIG_ID];
     for (int i = 0; i < 6; i++)
@@ -260,8 +264,11 @@ static void evaluation_counts_everything(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stories_hold_a_presets_vocabulary), cmocka_unit_test(the_last_documents_validate), cmocka_unit_test(digests_follow_the_bytes),
-        cmocka_unit_test(one_cache_many_processes), cmocka_unit_test(batches),
+        cmocka_unit_test(stories_hold_a_presets_vocabulary),
+        cmocka_unit_test(the_last_documents_validate),
+        cmocka_unit_test(digests_follow_the_bytes),
+        cmocka_unit_test(one_cache_many_processes),
+        cmocka_unit_test(batches),
         cmocka_unit_test(evaluation_counts_everything),
     };
     return cmocka_run_group_tests_name("dataset", tests, make_folder, remove_folder);

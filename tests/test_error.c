@@ -70,8 +70,7 @@ static void faults_are_lines(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(context_outward), cmocka_unit_test(the_cause_survives), cmocka_unit_test(errno_and_null),
-        cmocka_unit_test(faults_are_lines)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(context_outward), cmocka_unit_test(the_cause_survives),
+                                       cmocka_unit_test(errno_and_null), cmocka_unit_test(faults_are_lines)};
     return cmocka_run_group_tests_name("error", tests, NULL, NULL);
 }

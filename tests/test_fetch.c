@@ -409,10 +409,10 @@ int main(void)
     sodium_bin2hex(content_sum, sizeof content_sum, sum, sizeof sum);
 #define WITH_SERVER(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        WITH_SERVER(test_plain),           WITH_SERVER(test_continues),     WITH_SERVER(test_broken_connections),
-        WITH_SERVER(test_broken_for_good), WITH_SERVER(test_killed),        WITH_SERVER(test_no_ranges),
-        WITH_SERVER(test_complete_part),   WITH_SERVER(test_too_long_part), WITH_SERVER(test_missing),
-        WITH_SERVER(test_no_server),       WITH_SERVER(test_checksums),     WITH_SERVER(test_no_curl),
+        WITH_SERVER(test_plain),           WITH_SERVER(test_continues),      WITH_SERVER(test_broken_connections),
+        WITH_SERVER(test_broken_for_good), WITH_SERVER(test_killed),         WITH_SERVER(test_no_ranges),
+        WITH_SERVER(test_complete_part),   WITH_SERVER(test_too_long_part),  WITH_SERVER(test_missing),
+        WITH_SERVER(test_no_server),       WITH_SERVER(test_checksums),      WITH_SERVER(test_no_curl),
         WITH_SERVER(test_full_disk),       cmocka_unit_test(test_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -243,9 +243,9 @@ static void test_bad_files_are_understood(void **state)
     tensor_named(&b, "blocks.1.attn_norm.gamma_tilde")->data = numbers;
     tensor_named(&b, "final_norm.c")->data = numbers + 4;
     assert_int_equal(tensorfile_write(bad, b.tensors, b.count, metadata, &err), STATUS_OK);
-    expect_refusal(bad, (const char *const[]){
-                            "tensor blocks.1.attn_norm.gamma_tilde: 2 of 24 numbers are not finite; nan at [3]",
-                            "tensor final_norm.c: 1 of 1 numbers are not finite; inf at [0]", NULL});
+    expect_refusal(
+        bad, (const char *const[]){"tensor blocks.1.attn_norm.gamma_tilde: 2 of 24 numbers are not finite; nan at [3]",
+                                   "tensor final_norm.c: 1 of 1 numbers are not finite; inf at [0]", NULL});
 
     /* Metadata that does not fit. */
     json_t *other = json_deep_copy(metadata);

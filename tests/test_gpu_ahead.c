@@ -1,6 +1,6 @@
 /* Batches ahead of the work: the copy stream's order. The simulated device makes copies as late as events allow, or as
- * early; orders that lack an event are shown to give wrong data in one of the two, and the backend's gives right data in
- * both. */
+ * early; orders that lack an event are shown to give wrong data in one of the two, and the backend's gives right data
+ * in both. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -71,10 +71,17 @@ static const char *run(struct attention_graph *g, const struct tensors *t, const
     for (int i = 0; i < g->tensor_count; i++)
         if (g->tensors[i].type == GRAPH_BF16)
             g->tensors[i].type = GRAPH_F32;
-    return interpret(g, (void *[ATTENTION_TENSORS]){
-        [ATTENTION_Q] = t->qkv, [ATTENTION_K] = t->qkv + C, [ATTENTION_V] = t->qkv + 2 * C, [ATTENTION_OUT] = t->out,
-        [ATTENTION_LSE] = t->lse, [ATTENTION_DOUT] = t->dout, [ATTENTION_DQ] = t->dqkv, [ATTENTION_DK] = t->dqkv + C,
-        [ATTENTION_DV] = t->dqkv + 2 * C, [ATTENTION_SUM] = t->sum, [ATTENTION_DQ_SUM] = t->dq_sum});
+    return interpret(g, (void *[ATTENTION_TENSORS]){[ATTENTION_Q] = t->qkv,
+                                                    [ATTENTION_K] = t->qkv + C,
+                                                    [ATTENTION_V] = t->qkv + 2 * C,
+                                                    [ATTENTION_OUT] = t->out,
+                                                    [ATTENTION_LSE] = t->lse,
+                                                    [ATTENTION_DOUT] = t->dout,
+                                                    [ATTENTION_DQ] = t->dqkv,
+                                                    [ATTENTION_DK] = t->dqkv + C,
+                                                    [ATTENTION_DV] = t->dqkv + 2 * C,
+                                                    [ATTENTION_SUM] = t->sum,
+                                                    [ATTENTION_DQ_SUM] = t->dq_sum});
 }
 
 static double difference(const float *a, const float *b, size_t count)

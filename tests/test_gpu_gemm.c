@@ -1,5 +1,5 @@
-/* Products that do more on their way to memory: the simulated device's against what they stand for, and the linear ops in
- * bf16 with them and without, against the plain reference. */
+/* Products that do more on their way to memory: the simulated device's against what they stand for, and the linear ops
+ * in bf16 with them and without, against the plain reference. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -72,13 +72,26 @@ static void run_layer(const struct ops *ops, struct backend *be, const struct la
         fill(host[b], count_of(l, b), (uint64_t)b, b == WEIGHT ? 0.2 : 1);
         ops->upload(be, p[b], host[b], count_of(l, b) * sizeof(float));
     }
-    ops->linear_forward(be, &(struct linear_forward){
-        .in = p[IN], .weight = p[WEIGHT], .bias = l->bias ? p[BIAS] : NULL, .pre = p[PRE],
-        .out = l->act == ACT_NONE ? NULL : p[OUT], .act = l->act, .N = l->N, .I = l->I, .O = l->O});
-    ops->linear_backward(be, &(struct linear_backward){
-        .dout = p[DOUT], .in = p[IN], .weight = p[WEIGHT], .dweight = p[DWEIGHT], .dbias = l->bias ? p[DBIAS] : NULL,
-        .din = p[DIN], .in_pre = l->in_act == ACT_NONE ? NULL : p[IN_PRE], .in_act = l->in_act,
-        .N = l->N, .I = l->I, .O = l->O});
+    ops->linear_forward(be, &(struct linear_forward){.in = p[IN],
+                                                     .weight = p[WEIGHT],
+                                                     .bias = l->bias ? p[BIAS] : NULL,
+                                                     .pre = p[PRE],
+                                                     .out = l->act == ACT_NONE ? NULL : p[OUT],
+                                                     .act = l->act,
+                                                     .N = l->N,
+                                                     .I = l->I,
+                                                     .O = l->O});
+    ops->linear_backward(be, &(struct linear_backward){.dout = p[DOUT],
+                                                       .in = p[IN],
+                                                       .weight = p[WEIGHT],
+                                                       .dweight = p[DWEIGHT],
+                                                       .dbias = l->bias ? p[DBIAS] : NULL,
+                                                       .din = p[DIN],
+                                                       .in_pre = l->in_act == ACT_NONE ? NULL : p[IN_PRE],
+                                                       .in_act = l->in_act,
+                                                       .N = l->N,
+                                                       .I = l->I,
+                                                       .O = l->O});
     for (int b = 0; b < BLOCKS; b++) {
         ops->download(be, host[b], p[b], count_of(l, b) * sizeof(float));
         ops->release(be, p[b]);
@@ -124,8 +137,8 @@ static void compare_layer(const struct layer *l, int fused_products)
             double bound = b == DWEIGHT || b == DBIAS ? 1e-6 : 4e-3;
             double x = difference(want[b], fused[b], count_of(l, b)), y = difference(want[b], apart[b], count_of(l, b));
             if (!(x <= bound && y <= bound))
-                fail_msg("N %d I %d O %d act %d %d block %d: off by %.2e fused, %.2e apart", l->N, l->I, l->O, (int)l->act,
-                         (int)l->in_act, b, x, y);
+                fail_msg("N %d I %d O %d act %d %d block %d: off by %.2e fused, %.2e apart", l->N, l->I, l->O,
+                         (int)l->act, (int)l->in_act, b, x, y);
         }
         free(want[b]);
         free(fused[b]);
@@ -182,8 +195,17 @@ static void test_a_product_that_is_not_there_is_a_failure(void **state)
     struct error err = {0};
     assert_int_equal(device_open(&d, NULL, &err), STATUS_OK);
     float *x = device_allocate(d, 4096);
-    const struct gemm g = {.a = x, .b = x, .d = x + 512, .m = 4, .n = 7, .k = 4, .lda = 4, .ldb = 7, .ldd = 7,
-                           .epilogue = EPILOGUE_GELU, .aux = x + 256};
+    const struct gemm g = {.a = x,
+                           .b = x,
+                           .d = x + 512,
+                           .m = 4,
+                           .n = 7,
+                           .k = 4,
+                           .lda = 4,
+                           .ldb = 7,
+                           .ldd = 7,
+                           .epilogue = EPILOGUE_GELU,
+                           .aux = x + 256};
     device_begin(d, "this op");
     assert_false(device_gemm_fuses(d, &g));
     device_gemm(d, &g);

@@ -170,17 +170,27 @@ static void test_nan_reaches_the_outputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_slot_is_empty),   cmocka_unit_test(test_embed_forward),
-        cmocka_unit_test(test_embed_backward),     cmocka_unit_test(test_residual_add),
+        cmocka_unit_test(test_no_slot_is_empty),
+        cmocka_unit_test(test_embed_forward),
+        cmocka_unit_test(test_embed_backward),
+        cmocka_unit_test(test_residual_add),
         cmocka_unit_test(test_norm_forward),
-        cmocka_unit_test(test_norm_backward),      cmocka_unit_test(test_linear_forward),
-        cmocka_unit_test(test_linear_backward),    cmocka_unit_test(test_attention_forward),
-        cmocka_unit_test(test_attention_backward), cmocka_unit_test(test_head),
-        cmocka_unit_test(test_aux_loss),           cmocka_unit_test(test_radial_probe),
-        cmocka_unit_test(test_sum_squares),        cmocka_unit_test(test_adamw),
-        cmocka_unit_test(test_ema_update),        cmocka_unit_test(test_token_sums),
-        cmocka_unit_test(test_judge_step),         cmocka_unit_test(test_decode_attention),
-        cmocka_unit_test(test_sample),             cmocka_unit_test(test_nan_reaches_the_outputs),
+        cmocka_unit_test(test_norm_backward),
+        cmocka_unit_test(test_linear_forward),
+        cmocka_unit_test(test_linear_backward),
+        cmocka_unit_test(test_attention_forward),
+        cmocka_unit_test(test_attention_backward),
+        cmocka_unit_test(test_head),
+        cmocka_unit_test(test_aux_loss),
+        cmocka_unit_test(test_radial_probe),
+        cmocka_unit_test(test_sum_squares),
+        cmocka_unit_test(test_adamw),
+        cmocka_unit_test(test_ema_update),
+        cmocka_unit_test(test_token_sums),
+        cmocka_unit_test(test_judge_step),
+        cmocka_unit_test(test_decode_attention),
+        cmocka_unit_test(test_sample),
+        cmocka_unit_test(test_nan_reaches_the_outputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

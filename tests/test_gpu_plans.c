@@ -94,8 +94,8 @@ static void test_every_preset_has_plans(void **state)
     static const struct {
         const char *preset;
         int batch;
-    } rows[] = {{"demo", 16}, {"1M", 64}, {"3M", 64}, {"9M", 64}, {"30M", 64},
-                {"gpt2", 8}, {"gpt2-medium", 8}, {"gpt2-large", 4}, {"gpt2-xl", 4}};
+    } rows[] = {{"demo", 16}, {"1M", 64},         {"3M", 64},        {"9M", 64},    {"30M", 64},
+                {"gpt2", 8},  {"gpt2-medium", 8}, {"gpt2-large", 4}, {"gpt2-xl", 4}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct attention_shape s = shape_of(rows[i].preset, rows[i].batch);
         assert_true(attention_graph_supports(s.D));

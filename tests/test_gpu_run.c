@@ -1,5 +1,5 @@
-/* Whole runs with `device: cuda` over the simulated device: the journal of the CPU's run, stopped and resumed, steps that
- * are not finite, too little memory. */
+/* Whole runs with `device: cuda` over the simulated device: the journal of the CPU's run, stopped and resumed, steps
+ * that are not finite, too little memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -81,8 +81,9 @@ static int remove_folder(void **state)
 
 static struct config config_of(const char *device, const char *const *more)
 {
-    const char *pairs[20] = {device, "train.steps=24", "gate.warmup=6", "gate.end=16", "log.every=4", "eval.every=0",
-                             "eval.tokens=64", "checkpoint.every=8", "sample.tokens=0", "data.size=20000", "precision=fp32"};
+    const char *pairs[20] = {
+        device,           "train.steps=24",     "gate.warmup=6",   "gate.end=16",     "log.every=4",   "eval.every=0",
+        "eval.tokens=64", "checkpoint.every=8", "sample.tokens=0", "data.size=20000", "precision=fp32"};
     int count = 11;
     for (; more && *more; more++)
         pairs[count++] = *more;
@@ -131,11 +132,9 @@ static void compare(const char *where, const json_t *a, const json_t *b, double 
     json_t *value;
     size_t i;
     assert_int_equal(json_typeof(a), json_typeof(b));
-    json_object_foreach((json_t *)a, key, value)
-        if (strcmp(key, "ms") != 0 && strcmp(key, "step_ms") != 0)
-            compare(key, value, json_object_get(b, key), bound);
-    json_array_foreach(a, i, value)
-        compare(where, value, json_array_get(b, i), bound);
+    json_object_foreach((json_t *)a, key, value) if (strcmp(key, "ms") != 0 && strcmp(key, "step_ms") != 0)
+        compare(key, value, json_object_get(b, key), bound);
+    json_array_foreach(a, i, value) compare(where, value, json_array_get(b, i), bound);
     if (json_is_real(a)) {
         double x = json_real_value(a), y = json_real_value(b);
         if (!(fabs(x - y) <= bound * fmax(fabs(x), 1e-2)))
@@ -151,7 +150,8 @@ static void test_the_journal_is_the_cpus(void **state)
     struct config cpu = config_of("device=cpu", NULL), cuda = config_of("device=cuda", NULL);
     struct train_result a, b;
     struct error err = {0};
-    if (train("cpu", &cpu, (struct train_options){0}, &a, &err) || train("cuda", &cuda, (struct train_options){0}, &b, &err))
+    if (train("cpu", &cpu, (struct train_options){0}, &a, &err) ||
+        train("cuda", &cuda, (struct train_options){0}, &b, &err))
         fail_msg("%s", err.text);
     assert_true(fabs(a.val_loss - b.val_loss) < 1e-3);
     json_t *want = lines_of("cpu", "step"), *got = lines_of("cuda", "step"), *row;
@@ -159,7 +159,8 @@ static void test_the_journal_is_the_cpus(void **state)
     assert_int_equal(json_array_size(want), 7); /* 1, 4, 8 ... 24 */
     assert_int_equal(json_array_size(got), 7);
     compare("step", want, got, 2e-3);
-    json_array_foreach(got, i, row) { /* a time for every step since the row before */
+    json_array_foreach(got, i, row)
+    { /* a time for every step since the row before */
         assert_int_equal(json_array_size(json_object_get(row, "step_ms")), i == 0 ? 1 : i == 1 ? 3 : 4);
         assert_true(json_number_value(json_object_get(row, "ms")) > 0);
     }
@@ -208,8 +209,9 @@ static void test_a_resumed_run_is_the_same(void **state)
     if (train("whole", &cfg, (struct train_options){0}, &result, &err))
         fail_msg("%s", err.text);
     stop_at = 10;
-    assert_int_equal(train("halted", &cfg, (struct train_options){.stop = &stop, .progress = stop_there}, &result, &err),
-                     STATUS_STOPPED);
+    assert_int_equal(
+        train("halted", &cfg, (struct train_options){.stop = &stop, .progress = stop_there}, &result, &err),
+        STATUS_STOPPED);
     assert_int_equal(result.step, 10);
     if (train("halted", &cfg, (struct train_options){0}, &result, &err))
         fail_msg("%s", err.text);
@@ -222,9 +224,8 @@ static int count_events(const char *name, const char *kind, const char *text)
     json_t *events = lines_of(name, "event"), *row;
     size_t i;
     int count = 0;
-    json_array_foreach(events, i, row)
-        count += strcmp(json_string_value(json_object_get(row, "kind")), kind) == 0 &&
-                 strstr(json_string_value(json_object_get(row, "text")), text);
+    json_array_foreach(events, i, row) count += strcmp(json_string_value(json_object_get(row, "kind")), kind) == 0 &&
+                                                strstr(json_string_value(json_object_get(row, "text")), text);
     json_decref(events);
     return count;
 }
@@ -261,7 +262,8 @@ static void test_two_in_a_row_end_the_run(void **state)
     int status = train("ending", &cfg, (struct train_options){0}, &result, &err);
     bad_steps[0] = bad_steps[1] = 0;
     assert_int_equal(status, STATUS_FAILED);
-    if (!strstr(err.text, "step 14: not finite: loss nan") || !strstr(err.text, "2 in a row; step 12 is the last good one"))
+    if (!strstr(err.text, "step 14: not finite: loss nan") ||
+        !strstr(err.text, "2 in a row; step 12 is the last good one"))
         fail_msg("%s", err.text);
     char *dir = file_join(folder, "ending"), *path = file_join(dir, "checkpoint.safetensors");
     struct tensorfile f;
@@ -302,10 +304,8 @@ static void test_too_little_memory_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_journal_is_the_cpus),
-        cmocka_unit_test(test_a_resumed_run_is_the_same),
-        cmocka_unit_test(test_a_skipped_step_is_in_the_journal),
-        cmocka_unit_test(test_two_in_a_row_end_the_run),
+        cmocka_unit_test(test_the_journal_is_the_cpus),          cmocka_unit_test(test_a_resumed_run_is_the_same),
+        cmocka_unit_test(test_a_skipped_step_is_in_the_journal), cmocka_unit_test(test_two_in_a_row_end_the_run),
         cmocka_unit_test(test_too_little_memory_is_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

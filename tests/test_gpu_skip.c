@@ -67,8 +67,8 @@ struct subject {
 static void open_subject(struct subject *s, bool half)
 {
     static const char *const pairs[] = {"model.d_model=16", "model.layers=2", "model.heads=2", "model.context=12",
-                                        "model.vocab=40", "train.steps=14", "train.batch=3", "train.accumulate=2",
-                                        "taper.sites=all", "aux.lambda=0.1", "gate.warmup=4", "gate.end=10"};
+                                        "model.vocab=40",   "train.steps=14", "train.batch=3", "train.accumulate=2",
+                                        "taper.sites=all",  "aux.lambda=0.1", "gate.warmup=4", "gate.end=10"};
     const struct backend_options options = {.precision = PRECISION_FP32};
     const struct rng_stream stream = {.seed = 5, .use = RNG_TEST};
     struct error *err = &s->err;
@@ -96,7 +96,8 @@ static void close_subject(struct subject *s)
     s->ops.destroy(s->be);
 }
 
-/* Step k, with an embedding that is infinite in it, and back again after it: by uploads alone, which wait for nothing. */
+/* Step k, with an embedding that is infinite in it, and back again after it: by uploads alone, which wait for nothing.
+ */
 static int step(struct subject *s, int k, bool bad, bool logged, struct step_report *report)
 {
     static float clean[16];

@@ -143,9 +143,9 @@ static double worst_of(const struct tensorfile *want, const struct tensorfile *g
     return most;
 }
 
-static const char *const cases[] = {"all_done", "all_done_aux", "all_mid_aux", "baseline", "gpt2", "gpt2_all_mid_aux",
-                                    "gpt2_internal_done", "internal_aux", "internal_done", "internal_mid",
-                                    "llama_all_done_aux", "llama_internal_mid"};
+static const char *const cases[] = {"all_done",      "all_done_aux",     "all_mid_aux",        "baseline",
+                                    "gpt2",          "gpt2_all_mid_aux", "gpt2_internal_done", "internal_aux",
+                                    "internal_done", "internal_mid",     "llama_all_done_aux", "llama_internal_mid"};
 static const char *const trajectories[] = {"traj_all_aux", "traj_gpt2_all_aux", "traj_internal_aux",
                                            "traj_llama_internal"};
 enum { CASES = sizeof cases / sizeof cases[0], TRAJECTORIES = sizeof trajectories / sizeof trajectories[0] };
@@ -342,8 +342,8 @@ static void test_out_of_memory_is_a_failure(void **state)
 
 static struct config small_config(int batch)
 {
-    static const char *const pairs[] = {"model.d_model=32", "model.layers=3", "model.heads=2", "model.context=24",
-                                        "model.vocab=50", "train.steps=20", "taper.sites=all", "aux.lambda=0.1"};
+    static const char *const pairs[] = {"model.d_model=32", "model.layers=3", "model.heads=2",   "model.context=24",
+                                        "model.vocab=50",   "train.steps=20", "taper.sites=all", "aux.lambda=0.1"};
     struct config cfg;
     struct error err = {0};
     char text[40];

@@ -31,12 +31,12 @@ static void show_failures(const struct tool_report *r)
 {
     size_t i;
     json_t *row;
-    json_array_foreach(r->rows, i, row)
-        if (!json_is_true(json_object_get(row, "ok"))) {
-            char *text = json_dumps(row, JSON_COMPACT);
-            print_error("%s\n", text);
-            free(text);
-        }
+    json_array_foreach(r->rows, i, row) if (!json_is_true(json_object_get(row, "ok")))
+    {
+        char *text = json_dumps(row, JSON_COMPACT);
+        print_error("%s\n", text);
+        free(text);
+    }
 }
 
 static const struct check_options tiny = {.tiny = true, .threads = 1};

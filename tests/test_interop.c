@@ -310,7 +310,8 @@ static void test_widened_models_are_the_same_function(void **state)
 static void test_prefix_and_buffers_change_nothing(void **state)
 {
     (void)state;
-    char *folder = data_folder_make(), *from = interop_golden("gpt2_published", NULL), *bare = file_join(folder, "bare");
+    char *folder = data_folder_make(), *from = interop_golden("gpt2_published", NULL),
+         *bare = file_join(folder, "bare");
     char *full = file_join(folder, "full"), *file = file_join(folder, "model.safetensors");
     char *source = interop_golden("gpt2_published", "model.safetensors"), names[64][96];
     char *one = file_join(bare, "checkpoint.safetensors"), *two = file_join(full, "checkpoint.safetensors");

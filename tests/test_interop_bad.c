@@ -95,7 +95,8 @@ static void test_lying_tensors(void **state)
 {
     (void)state;
     char *folder = data_folder_make(), *out = file_join(folder, "out"), *from = interop_golden("gpt2_published", NULL);
-    char *file = file_join(folder, "model.safetensors"), *golden = interop_golden("gpt2_published", "model.safetensors");
+    char *file = file_join(folder, "model.safetensors"),
+         *golden = interop_golden("gpt2_published", "model.safetensors");
     struct tensorfile f;
     struct tensor tensors[48];
     struct error err = {0};

@@ -184,10 +184,11 @@ static void environments_are_read_whole_entries_only(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(identifies_itself), cmocka_unit_test(another_life_of_a_pid_is_refused),
-        cmocka_unit_test(rows_are_signalled_only_when_they_match), cmocka_unit_test(descendants_are_found_at_any_depth),
-        cmocka_unit_test(a_process_is_gone_with_its_last_thread),
-        cmocka_unit_test(environments_are_read_whole_entries_only)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(identifies_itself),
+                                       cmocka_unit_test(another_life_of_a_pid_is_refused),
+                                       cmocka_unit_test(rows_are_signalled_only_when_they_match),
+                                       cmocka_unit_test(descendants_are_found_at_any_depth),
+                                       cmocka_unit_test(a_process_is_gone_with_its_last_thread),
+                                       cmocka_unit_test(environments_are_read_whole_entries_only)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,10 +76,12 @@ static void checks_say_what_the_numbers_say(void **state)
 static void chasing_takes_more_than_chance(void **state)
 {
     (void)state;
-    static const char set[] = "UPDATE step SET logit_rms = %s WHERE run IN (SELECT run FROM sweep_run WHERE variant = 'all') "
-                              "RETURNING 1";
-    static const char *const rows[][2] = {{"2.9", "<li class=\"open\">Logit chasing: too small here to be told from chance."},
-                                          {"2.0", "<li class=\"fails\">Logit chasing: not visible here."}};
+    static const char set[] =
+        "UPDATE step SET logit_rms = %s WHERE run IN (SELECT run FROM sweep_run WHERE variant = 'all') "
+        "RETURNING 1";
+    static const char *const rows[][2] = {
+        {"2.9", "<li class=\"open\">Logit chasing: too small here to be told from chance."},
+        {"2.0", "<li class=\"fails\">Logit chasing: not visible here."}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char *sql = memory_format(set, rows[i][0]);
         assert_int_equal(fixture_integer(&f, sql), 1);

@@ -41,23 +41,28 @@ static void cosine_gate(void **state)
 static void other_gates(void **state)
 {
     (void)state;
-    struct config linear = CONFIG("taper.sites=internal", "train.steps=100", "gate.warmup=10", "gate.end=30", "gate.shape=linear");
-    struct config step = CONFIG("taper.sites=internal", "train.steps=100", "gate.warmup=10", "gate.end=30", "gate.shape=step");
-    struct config constant = CONFIG("taper.sites=internal", "train.steps=100", "gate.warmup=10", "gate.shape=constant",
-                                    "gate.value=0.25");
+    struct config linear =
+        CONFIG("taper.sites=internal", "train.steps=100", "gate.warmup=10", "gate.end=30", "gate.shape=linear");
+    struct config step =
+        CONFIG("taper.sites=internal", "train.steps=100", "gate.warmup=10", "gate.end=30", "gate.shape=step");
+    struct config constant =
+        CONFIG("taper.sites=internal", "train.steps=100", "gate.warmup=10", "gate.shape=constant", "gate.value=0.25");
     struct config none = CONFIG("taper.sites=none", "train.steps=100");
     assert_true(fabs(schedule_gate(&linear, 15) - 0.75) < 1e-12 && schedule_gate(&linear, 30) == 0);
     assert_true(schedule_gate(&step, 29) == 1 && schedule_gate(&step, 30) == 0);
-    assert_true(schedule_gate(&constant, 10) == 1 && schedule_gate(&constant, 11) == 0.25 && schedule_gate(&constant, 100) == 0.25);
+    assert_true(schedule_gate(&constant, 10) == 1 && schedule_gate(&constant, 11) == 0.25 &&
+                schedule_gate(&constant, 100) == 0.25);
     assert_true(schedule_gate(&none, 100) == 1);
-    assert_true(schedule_phase(1) == PHASE_NORMED && schedule_phase(1e-9) == PHASE_MIXED && schedule_phase(0) == PHASE_FOLDED);
+    assert_true(schedule_phase(1) == PHASE_NORMED && schedule_phase(1e-9) == PHASE_MIXED &&
+                schedule_phase(0) == PHASE_FOLDED);
 }
 
 static void learning_rates(void **state)
 {
     (void)state;
     struct config cosine = CONFIG("train.steps=100", "train.lr=1", "train.lr_warmup=10", "train.lr_final=0.1");
-    struct config linear = CONFIG("train.steps=100", "train.lr=1", "train.lr_warmup=10", "train.lr_final=0.1", "train.lr_schedule=linear");
+    struct config linear =
+        CONFIG("train.steps=100", "train.lr=1", "train.lr_warmup=10", "train.lr_final=0.1", "train.lr_schedule=linear");
     struct config constant = CONFIG("train.steps=100", "train.lr=1", "train.lr_warmup=0", "train.lr_schedule=constant");
     assert_true(fabs(schedule_lr(&cosine, 1) - 0.1) < 1e-12 && schedule_lr(&cosine, 10) == 1);
     assert_true(fabs(schedule_lr(&cosine, 55) - 0.55) < 1e-12 && fabs(schedule_lr(&cosine, 100) - 0.1) < 1e-12);
@@ -79,7 +84,10 @@ static void published_counts(void **state)
     const struct {
         const char *size;
         double millions, slack;
-    } rows[] = {{"model.size=1M", 1.0, 0.05}, {"model.size=3M", 2.9, 0.05}, {"model.size=9M", 8.9, 0.05}, {"model.size=30M", 30.3, 0.05}};
+    } rows[] = {{"model.size=1M", 1.0, 0.05},
+                {"model.size=3M", 2.9, 0.05},
+                {"model.size=9M", 8.9, 0.05},
+                {"model.size=30M", 30.3, 0.05}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct config cfg = CONFIG(rows[i].size);
         struct param_table t;
@@ -99,8 +107,8 @@ static void published_counts(void **state)
 static void layout(void **state)
 {
     (void)state;
-    struct config cfg = CONFIG("model.norm=layernorm", "model.bias=true", "taper.sites=all", "model.d_model=20", "model.heads=2",
-                               "model.vocab=31", "model.context=7");
+    struct config cfg = CONFIG("model.norm=layernorm", "model.bias=true", "taper.sites=all", "model.d_model=20",
+                               "model.heads=2", "model.vocab=31", "model.context=7");
     struct param_table t;
     params_create(&t, &cfg);
     size_t covered = 0, end = 0;
@@ -112,7 +120,8 @@ static void layout(void **state)
     assert_true(end <= t.total);
     for (int s = 0; s < t.segment_count; s++)
         for (int i = 0; i < t.count; i++) /* every parameter lies in one segment, updated as its row says */
-            if (t.rows[i].offset >= t.segments[s].offset && t.rows[i].offset < t.segments[s].offset + t.segments[s].size) {
+            if (t.rows[i].offset >= t.segments[s].offset &&
+                t.rows[i].offset < t.segments[s].offset + t.segments[s].size) {
                 assert_true(t.segments[s].decay == (t.rows[i].rank == 2) && t.segments[s].group == t.rows[i].group);
                 covered += t.rows[i].size;
             }
@@ -141,7 +150,8 @@ static void initial_values(void **state)
     params_initialize(&t, &cfg, block);
     params_initialize(&t, &cfg, again);
     assert_memory_equal(block, again, t.total * sizeof *block);
-    const struct param *embed = &t.rows[t.tok_embed], *out = &t.rows[t.blocks[3].mlp_out], *gamma = &t.rows[t.sites[2].gamma];
+    const struct param *embed = &t.rows[t.tok_embed], *out = &t.rows[t.blocks[3].mlp_out],
+                       *gamma = &t.rows[t.sites[2].gamma];
     assert_true(fabs(deviation(block + embed->offset, embed->size) / 0.02 - 1) < 0.01);
     assert_true(fabs(deviation(block + out->offset, out->size) / (0.02 / 4) - 1) < 0.03); /* sqrt(2*8) = 4 */
     assert_true(block[gamma->offset] == 1 && block[t.rows[t.sites[2].beta].offset] == 0);
@@ -156,7 +166,7 @@ static void initial_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cosine_gate), cmocka_unit_test(other_gates), cmocka_unit_test(learning_rates),
+        cmocka_unit_test(cosine_gate),      cmocka_unit_test(other_gates),      cmocka_unit_test(learning_rates),
         cmocka_unit_test(aux_after_warmup), cmocka_unit_test(published_counts), cmocka_unit_test(layout),
         cmocka_unit_test(initial_values),
     };

@@ -59,7 +59,7 @@ static void each_of_a_pack_has_its_end(void **state)
     bed_ends(2, EXECUTOR_EXITED, 1);
     bed_state_is(2, RUN_QUEUED);
     assert_int_equal(bed_run(2).failures, 1);
-    assert_int_equal(bed_run(2).pack, 1);   /* tried again by itself */
+    assert_int_equal(bed_run(2).pack, 1);    /* tried again by itself */
     assert_int_equal(bed.executor.count, 4); /* the slot is the pack's yet */
     assert_int_equal(slots_free(bed.slots, DEVICE_CPU), 0);
     assert_int_equal(store_cancel(bed.store, NULL, bed_run(3).id, "test", &changed, NULL), STATUS_OK);
@@ -130,8 +130,7 @@ static void packs_are_taken_over(void **state)
 int main(void)
 {
 #define WITH_HOME(f) cmocka_unit_test_setup_teardown(f, bed_make, bed_drop)
-    const struct CMUnitTest tests[] = {WITH_HOME(packs_are_of_equal_shape),
-                                       WITH_HOME(each_of_a_pack_has_its_end),
+    const struct CMUnitTest tests[] = {WITH_HOME(packs_are_of_equal_shape), WITH_HOME(each_of_a_pack_has_its_end),
                                        WITH_HOME(a_pack_that_is_killed_counts_for_nobody),
                                        WITH_HOME(packs_are_taken_over)};
     return cmocka_run_group_tests(tests, NULL, NULL);

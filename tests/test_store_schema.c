@@ -229,10 +229,8 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        CASE(reader_brings_a_schema_up_to_date),
-        CASE(version_1_is_brought_up_to_date),
-        CASE(migrations_go_step_by_step),
-        CASE(views_follow_their_text),
+        CASE(reader_brings_a_schema_up_to_date), CASE(version_1_is_brought_up_to_date),
+        CASE(migrations_go_step_by_step),        CASE(views_follow_their_text),
         CASE(files_are_embedded_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

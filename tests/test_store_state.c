@@ -289,12 +289,8 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        CASE(life_of_a_run),
-        CASE(only_legal_changes),
-        CASE(cancel_heeds_other_sweeps),
-        CASE(groups),
-        CASE(queue_order),
-        CASE(runs_by_state),
+        CASE(life_of_a_run), CASE(only_legal_changes), CASE(cancel_heeds_other_sweeps),
+        CASE(groups),        CASE(queue_order),        CASE(runs_by_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

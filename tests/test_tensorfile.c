@@ -64,23 +64,30 @@ static void lies(void **state)
     expect_rejected("[1]", -1, 0, "not a JSON object");
     expect_rejected("{\"a\":", -1, 0, "not a JSON object");
     expect_rejected("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},\"a\":1}", -1, 8, "duplicate");
-    expect_rejected("{\"a\":{\"dtype\":\"F31\",\"shape\":[2],\"data_offsets\":[0,8]}}", -1, 8, "tensor a: want a dtype");
+    expect_rejected("{\"a\":{\"dtype\":\"F31\",\"shape\":[2],\"data_offsets\":[0,8]}}", -1, 8,
+                    "tensor a: want a dtype");
     expect_rejected("{\"a\":3}", -1, 8, "want a dtype");
     expect_rejected("{\"a\":{\"dtype\":\"F32\",\"shape\":[-2],\"data_offsets\":[0,8]}}", -1, 8, "none negative");
-    expect_rejected("{\"a\":{\"dtype\":\"F32\",\"shape\":[1.5],\"data_offsets\":[0,8]}}", -1, 8, "tensor a: want a shape");
-    expect_rejected("{\"a\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,1,1,1,1,1],\"data_offsets\":[0,4]}}", -1, 4, "at most 8");
-    expect_rejected("{\"a\":{\"dtype\":\"F32\",\"shape\":[4611686018427387904,4611686018427387904],\"data_offsets\":[0,8]}}",
-                    -1, 8, "tensor a: its shape has more elements");
+    expect_rejected("{\"a\":{\"dtype\":\"F32\",\"shape\":[1.5],\"data_offsets\":[0,8]}}", -1, 8,
+                    "tensor a: want a shape");
+    expect_rejected("{\"a\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,1,1,1,1,1],\"data_offsets\":[0,4]}}", -1, 4,
+                    "at most 8");
+    expect_rejected(
+        "{\"a\":{\"dtype\":\"F32\",\"shape\":[4611686018427387904,4611686018427387904],\"data_offsets\":[0,8]}}", -1, 8,
+        "tensor a: its shape has more elements");
     expect_rejected("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0]}}", -1, 8, "two data_offsets");
     expect_rejected("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,0]}}", -1, 8, "outside");
     expect_rejected("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,80]}}", -1, 8, "outside");
     expect_rejected("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[-8,0]}}", -1, 8, "outside");
-    expect_rejected("{\"a\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,8]}}", -1, 8, "want 12 bytes for F32 [3], got 8");
+    expect_rejected("{\"a\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,8]}}", -1, 8,
+                    "want 12 bytes for F32 [3], got 8");
     expect_rejected("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", -1, 9, "1 bytes after");
     expect_rejected("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
-                    "\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[4,12]}}", -1, 12, "overlaps");
+                    "\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[4,12]}}",
+                    -1, 12, "overlaps");
     expect_rejected("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
-                    "\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[12,16]}}", -1, 16, "follows a gap");
+                    "\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[12,16]}}",
+                    -1, 16, "follows a gap");
     expect_rejected("{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}", -1, 8, "follows a gap");
 }
 
@@ -102,8 +109,9 @@ static void round_trip(void **state)
     (void)state;
     const double f64[] = {1.0 / 3, -0.0, INFINITY};
     const float f32[] = {1.5f, NAN, -3e38f, 1e-45f};
-    const uint16_t f16[] = {0x3c00, 0x0001, 0xfbff, 0x7c00, 0x83ff, 0x8000}; /* 1, 2^-24, -65504, inf, -1023*2^-24, -0 */
-    const uint16_t bf16[] = {0x3f80, 0xc2f7};                                /* 1, -123.5 */
+    const uint16_t f16[] = {0x3c00, 0x0001, 0xfbff,
+                            0x7c00, 0x83ff, 0x8000}; /* 1, 2^-24, -65504, inf, -1023*2^-24, -0 */
+    const uint16_t bf16[] = {0x3f80, 0xc2f7};        /* 1, -123.5 */
     const int64_t i64[] = {INT64_MIN, -1, INT64_MAX};
     const int32_t i32[] = {-7};
     const struct tensor tensors[] = {
@@ -134,7 +142,8 @@ static void round_trip(void **state)
     assert_int_equal(tensorfile_read_f32(&f, "s", 2, tensors[1].shape, s, &err), STATUS_OK);
     assert_memory_equal(s, f32, sizeof f32);
     assert_int_equal(tensorfile_read_f64(&f, "h", 2, tensors[2].shape, d, &err), STATUS_OK);
-    assert_true(d[0] == 1 && d[1] == 0x1p-24 && d[2] == -65504 && isinf(d[3]) && d[4] == -1023 * 0x1p-24 && signbit(d[5]));
+    assert_true(d[0] == 1 && d[1] == 0x1p-24 && d[2] == -65504 && isinf(d[3]) && d[4] == -1023 * 0x1p-24 &&
+                signbit(d[5]));
     assert_int_equal(tensorfile_read_f64(&f, "b", 1, tensors[3].shape, d, &err), STATUS_OK);
     assert_true(d[0] == 1 && d[1] == -123.5);
     assert_int_equal(tensorfile_read_i64(&f, "l", 1, tensors[4].shape, l, &err), STATUS_OK);
@@ -161,13 +170,15 @@ static void damage(void **state)
         struct error err = {0};
         memcpy(copy, bytes, size);
         for (uint32_t i = 0; i <= data_random(&random, 4); i++)
-            copy[data_random(&random, 2600)] = (unsigned char)data_random(&random, 256); /* the header is about that long */
+            copy[data_random(&random, 2600)] =
+                (unsigned char)data_random(&random, 256); /* the header is about that long */
         char *path = data_file_write(folder, "damaged", copy, round % 3 ? size : data_random(&random, (uint32_t)size));
         int status = tensorfile_open(&f, path, &err);
         assert_true(status == STATUS_OK || (status == STATUS_BAD_INPUT && err.text[0]));
         for (size_t i = 0; !status && i < f.count; i++) {
             double *out = memory_alloc(f.tensors[i].count, sizeof *out);
-            assert_int_equal(tensorfile_read_f64(&f, f.tensors[i].name, f.tensors[i].rank, f.tensors[i].shape, out, &err), 0);
+            assert_int_equal(
+                tensorfile_read_f64(&f, f.tensors[i].name, f.tensors[i].rank, f.tensors[i].shape, out, &err), 0);
             free(out);
         }
         if (!status)
@@ -181,7 +192,10 @@ static void damage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lies), cmocka_unit_test(too_short), cmocka_unit_test(round_trip), cmocka_unit_test(damage),
+        cmocka_unit_test(lies),
+        cmocka_unit_test(too_short),
+        cmocka_unit_test(round_trip),
+        cmocka_unit_test(damage),
     };
     return cmocka_run_group_tests_name("tensorfile", tests, make_folder, remove_folder);
 }

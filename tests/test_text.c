@@ -42,7 +42,7 @@ static void expect(const char *bytes, size_t size, const char *const *documents,
     data_folder_remove(folder);
 }
 
-#define EXPECT(text, closed, bare, ...) \
+#define EXPECT(text, closed, bare, ...)                                                                                \
     expect(text, sizeof text - 1, (const char *const[]){__VA_ARGS__, NULL}, closed, bare)
 
 static void test_rule(void **state)

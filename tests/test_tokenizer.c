@@ -68,12 +68,14 @@ static void test_pieces(void **state)
     PIECES("\u00e9t\u00e9 \u0416\u0438", "\u00e9t\u00e9", " \u0416\u0438");
     PIECES("caf\u00e9", "caf\u00e9");
     PIECES("\u6f22\u5b57\u3002", "\u6f22\u5b57", "\u3002");
-    PIECES("3\u00bd\u0663\u2167 x", "3\u00bd\u0663\u2167", " x");       /* No, Nd, Nl: all numbers */
-    PIECES("a\u00a0\u2003b", "a", "\u00a0", "\u2003", "b");             /* only ' ' joins what follows */
+    PIECES("3\u00bd\u0663\u2167 x", "3\u00bd\u0663\u2167", " x"); /* No, Nd, Nl: all numbers */
+    PIECES("a\u00a0\u2003b", "a", "\u00a0", "\u2003", "b");       /* only ' ' joins what follows */
     PIECES("a\u3000 b", "a", "\u3000", " b");
-    PIECES("a\xc2\x85" "b", "a", "\xc2\x85", "b");                      /* U+0085 is white space */
-    PIECES("a\u180e!", "a", "\u180e!");                                 /* U+180E is not, any more */
-    PIECES("e\u0301", "e", "\u0301");                                   /* a combining mark is no letter */
+    PIECES("a\xc2\x85"
+           "b",
+           "a", "\xc2\x85", "b");       /* U+0085 is white space */
+    PIECES("a\u180e!", "a", "\u180e!"); /* U+180E is not, any more */
+    PIECES("e\u0301", "e", "\u0301");   /* a combining mark is no letter */
     PIECES("hi \U0001f642\U0001f642!", "hi", " \U0001f642\U0001f642!");
     PIECES("<|endoftext|>", "<|", "endoftext", "|>");
 }
@@ -81,15 +83,19 @@ static void test_pieces(void **state)
 static void test_pieces_of_invalid(void **state)
 {
     (void)state;
-    PIECES("ab\xff\xfe" "cd", "ab", "\xff\xfe", "cd");
+    PIECES("ab\xff\xfe"
+           "cd",
+           "ab", "\xff\xfe", "cd");
     PIECES("ab\xe2\x82 cd", "ab", "\xe2\x82", " cd");
     PIECES("\xc3", "\xc3");
     PIECES("\xc3\xa9\xc3", "\xc3\xa9", "\xc3");
     PIECES("a  \xff", "a", "  ", "\xff"); /* the blanks end a text: nothing follows for the last one */
-    PIECES(" \xff" "b", " ", "\xff", "b");
+    PIECES(" \xff"
+           "b",
+           " ", "\xff", "b");
     PIECES("'\xff", "'", "\xff");
-    PIECES("a\xed\xa0\x80z", "a", "\xed\xa0\x80", "z");     /* a surrogate */
-    PIECES("a\xc0\x80z", "a", "\xc0\x80", "z");             /* overlong */
+    PIECES("a\xed\xa0\x80z", "a", "\xed\xa0\x80", "z");         /* a surrogate */
+    PIECES("a\xc0\x80z", "a", "\xc0\x80", "z");                 /* overlong */
     PIECES("a\xf4\x90\x80\x80z", "a", "\xf4\x90\x80\x80", "z"); /* beyond U+10FFFF */
 }
 
@@ -146,7 +152,8 @@ static struct tokenizer *random_tokenizer(uint64_t *seed, uint32_t count)
     while (made < count) {
         uint32_t pick[2];
         for (int k = 0; k < 2; k++)
-            pick[k] = made && data_random(seed, 2) ? 256 + data_random(seed, made) : common[data_random(seed, data_random(seed, 2) ? 2 : 12)];
+            pick[k] = made && data_random(seed, 2) ? 256 + data_random(seed, made)
+                                                   : common[data_random(seed, data_random(seed, 2) ? 2 : 12)];
         bool known = false;
         for (uint32_t i = 0; i < made; i++)
             known |= merges[i].left == pick[0] && merges[i].right == pick[1];
@@ -257,7 +264,10 @@ static void test_long_word(void **state)
     assert_int_equal(encoder_create(&e, t, NULL), STATUS_OK);
     for (int kind = 0; kind < 4; kind++) {
         for (int i = 0; i < N; i++)
-            text[i] = kind == 0 ? 'a' : kind == 1 ? (unsigned char)"abthe"[data_random(&seed, 5)] : kind == 2 ? 0xff : ' ';
+            text[i] = kind == 0   ? 'a'
+                      : kind == 1 ? (unsigned char)"abthe"[data_random(&seed, 5)]
+                      : kind == 2 ? 0xff
+                                  : ' ';
         size_t count;
         clock_t begin = clock();
         assert_int_equal(tokenizer_encode(e, text, N, ids, &count, NULL), STATUS_OK);
@@ -281,8 +291,8 @@ static void test_numbering(void **state)
     assert_int_equal(tokenizer_vocab_size(t), 259);
     assert_int_equal(tokenizer_end_of_text(t), 258);
     /* GPT-2's: "!" is 0, "~" 93, 0xa1 94, 0xae 106, 0xff 187, NUL 188, newline 198, space 220, 0x7f 221, 0xad 255. */
-    static const int known[][2] = {{'!', 0},  {'~', 93},   {0xa1, 94},  {0xac, 105}, {0xae, 106}, {0xff, 187},
-                                   {0, 188},  {'\n', 198}, {' ', 220},  {0x7f, 221}, {0xa0, 254}, {0xad, 255}};
+    static const int known[][2] = {{'!', 0}, {'~', 93},   {0xa1, 94}, {0xac, 105}, {0xae, 106}, {0xff, 187},
+                                   {0, 188}, {'\n', 198}, {' ', 220}, {0x7f, 221}, {0xa0, 254}, {0xad, 255}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         assert_int_equal(tokenizer_byte_id(t, (unsigned char)known[i][0]), known[i][1]);
     assert_memory_equal(tokenizer_decode_bytes(t, 257, &n), "the", 3);
@@ -404,7 +414,8 @@ static void test_load_refused(void **state)
     /* What may differ: no first line, no last newline, ids in another order. */
     assert_int_equal(load_damaged(folder, true, "#version: 0.2\n", "", NULL), STATUS_OK);
     assert_int_equal(load_damaged(folder, true, "t he\n", "t he", NULL), STATUS_OK);
-    assert_int_equal(load_damaged(folder, false, "\"he\": 256, \"the\": 257", "\"the\": 256, \"he\": 257", NULL), STATUS_OK);
+    assert_int_equal(load_damaged(folder, false, "\"he\": 256, \"the\": 257", "\"the\": 256, \"he\": 257", NULL),
+                     STATUS_OK);
     data_folder_remove(folder);
 }
 
@@ -432,10 +443,10 @@ static void test_load_missing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pieces),          cmocka_unit_test(test_pieces_of_invalid),
+        cmocka_unit_test(test_pieces),           cmocka_unit_test(test_pieces_of_invalid),
         cmocka_unit_test(test_scanner_is_regex), cmocka_unit_test(test_encode_as_naive),
-        cmocka_unit_test(test_long_word),       cmocka_unit_test(test_numbering),
-        cmocka_unit_test(test_save_and_load),   cmocka_unit_test(test_load_refused),
+        cmocka_unit_test(test_long_word),        cmocka_unit_test(test_numbering),
+        cmocka_unit_test(test_save_and_load),    cmocka_unit_test(test_load_refused),
         cmocka_unit_test(test_load_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -339,9 +339,9 @@ static void test_full_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trips),     cmocka_unit_test(test_ids),     cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_damaged),         cmocka_unit_test(test_damaged_wide),
-        cmocka_unit_test(test_wrong_tokenizer), cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_round_trips), cmocka_unit_test(test_ids),          cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_damaged),     cmocka_unit_test(test_damaged_wide), cmocka_unit_test(test_wrong_tokenizer),
+        cmocka_unit_test(test_full_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

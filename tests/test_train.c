@@ -85,7 +85,8 @@ static void expect_same(const char *want, const char *dir)
     while (x[differ] && x[differ] == y[differ])
         differ++;
     if (x[differ] || y[differ])
-        fail_msg("%s: the journal differs from the undisturbed one's at '%.60s', want '%.60s'", dir, y + differ, x + differ);
+        fail_msg("%s: the journal differs from the undisturbed one's at '%.60s', want '%.60s'", dir, y + differ,
+                 x + differ);
     char *p = file_join(want, "samples.txt"), *q = file_join(dir, "samples.txt");
     free(a);
     free(b);
@@ -203,9 +204,9 @@ static void stopped_and_resumed(void **state)
 static void odd_cadences_stopped_anywhere(void **state)
 {
     (void)state;
-    const char *const odd[] = {"--resume", "--set", "train.accumulate=3", "--set", "train.batch=2", "--set", "train.steps=23",
-                               "--set", "log.every=7", "--set", "eval.every=2", "--set", "eval.tokens=0", "--set",
-                               "checkpoint.every=5", "--set", "data.size=300000", NULL};
+    const char *const odd[] = {"--resume",       "--set", "train.accumulate=3", "--set", "train.batch=2",    "--set",
+                               "train.steps=23", "--set", "log.every=7",        "--set", "eval.every=2",     "--set",
+                               "eval.tokens=0",  "--set", "checkpoint.every=5", "--set", "data.size=300000", NULL};
     char *calm = in_folder("calm"), *dir = in_folder("odd");
     assert_int_equal(run_program(calm, odd), 0);
     int code = 3, stops = 0, whole_size = (int)size_of(calm, "journal.jsonl");
@@ -214,7 +215,8 @@ static void odd_cadences_stopped_anywhere(void **state)
         pid_t pid = tiny_spawn(argv, NULL);
         usleep(20000 + 15000 * (useconds_t)(i % 7)); /* any moment will do */
         if (i % 4 != 3)
-            for (siginfo_t info = {0}; size_of(dir, "journal.jsonl") < whole_size * i / 10 && info.si_pid == 0; sched_yield())
+            for (siginfo_t info = {0}; size_of(dir, "journal.jsonl") < whole_size * i / 10 && info.si_pid == 0;
+                 sched_yield())
                 waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT);
         kill(pid, i % 4 == 3 ? SIGKILL : SIGTERM);
         code = tiny_wait(pid);
@@ -299,7 +301,8 @@ static void disk_full(void **state)
     const char *const resume[] = {"--resume", NULL};
     char *dir = in_folder("full");
     assert_int_equal(interrupt(dir, 0.5, SIGKILL, NULL), 128 + SIGKILL);
-    char *leftover = memory_format("touch '%s'/checkpoint.safetensors.writing-aB3dEf '%s'/checkpoint.safetensors.backup", dir, dir);
+    char *leftover =
+        memory_format("touch '%s'/checkpoint.safetensors.writing-aB3dEf '%s'/checkpoint.safetensors.backup", dir, dir);
     assert_int_equal(system(leftover), 0); /* as from a kill while a checkpoint was written */
     free(leftover);
     size_t before_size, after_size;
@@ -317,7 +320,8 @@ static void disk_full(void **state)
     unsigned char *after = checkpoint_of(dir, &after_size);
     assert_int_equal(before_size, after_size);
     assert_memory_equal(before, after, before_size);
-    char *command = memory_format("test -z \"$(find '%s' -name '*.writing-*')\" -a -e '%s'/checkpoint.safetensors.backup", dir, dir);
+    char *command = memory_format(
+        "test -z \"$(find '%s' -name '*.writing-*')\" -a -e '%s'/checkpoint.safetensors.backup", dir, dir);
     assert_int_equal(system(command), 0);
     assert_int_equal(run_program(dir, resume), 0); /* with space back it goes on to the same end */
     expect_same_run(dir);
@@ -330,8 +334,10 @@ static void disk_full(void **state)
 static void not_finite(void **state)
 {
     (void)state;
-    const char *const wild[] = {"train.lr=100", "train.clip=0", "train.lr_warmup=0", "train.steps=400", "checkpoint.every=1",
-                                "train.lr_schedule=constant", "train.weight_decay=10", NULL};
+    const char *const wild[] = {"train.lr=100",          "train.clip=0",
+                                "train.lr_warmup=0",     "train.steps=400",
+                                "checkpoint.every=1",    "train.lr_schedule=constant",
+                                "train.weight_decay=10", NULL};
     struct config cfg = tiny_config(wild);
     struct train_result result;
     struct error err = {0};
@@ -345,7 +351,7 @@ static void not_finite(void **state)
     assert_int_equal(tensorfile_open(&f, path, &err), STATUS_OK);
     assert_int_equal(tensorfile_read_i64(&f, "state/step", 1, (int64_t[]){1}, &step, &err), STATUS_OK);
     assert_true(step >= 1 && step <= result.step && step < 400);
-    for (size_t i = 0; i < f.count; i++) { /* the checkpoint that is kept is a good one */
+    for (size_t i = 0; i < f.count; i++) {                /* the checkpoint that is kept is a good one */
         if (strncmp(f.tensors[i].name, "state/", 6) == 0) /* the target is NaN until it is frozen */
             continue;
         double *values = memory_alloc(f.tensors[i].count, sizeof *values);
@@ -395,11 +401,17 @@ static void radial_gradient(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(undisturbed), cmocka_unit_test(killed_and_resumed), cmocka_unit_test(torn_line),
-        cmocka_unit_test(stopped_and_resumed), cmocka_unit_test(odd_cadences_stopped_anywhere),
+        cmocka_unit_test(undisturbed),
+        cmocka_unit_test(killed_and_resumed),
+        cmocka_unit_test(torn_line),
+        cmocka_unit_test(stopped_and_resumed),
+        cmocka_unit_test(odd_cadences_stopped_anywhere),
         cmocka_unit_test(finished_run_stays),
-        cmocka_unit_test(other_configuration), cmocka_unit_test(foreign_checkpoint),
-        cmocka_unit_test(damaged_checkpoint), cmocka_unit_test(disk_full), cmocka_unit_test(not_finite),
+        cmocka_unit_test(other_configuration),
+        cmocka_unit_test(foreign_checkpoint),
+        cmocka_unit_test(damaged_checkpoint),
+        cmocka_unit_test(disk_full),
+        cmocka_unit_test(not_finite),
         cmocka_unit_test(radial_gradient),
     };
     return cmocka_run_group_tests_name("train", tests, make_folder, remove_folder);

@@ -41,8 +41,8 @@ struct attention_tile {
     float *dq, *dk, *dv; /* dq as q; dk and dv [ATTENTION_KEYS, D]: of the block of keys */
 };
 
-/* `stride` for so many keys: with room for what the kernels write past the last, and not a power of two, so that columns
- * do not share cache sets. */
+/* `stride` for so many keys: with room for what the kernels write past the last, and not a power of two, so that
+ * columns do not share cache sets. */
 size_t attention_stride(int keys);
 
 struct kernels {
@@ -93,8 +93,8 @@ struct kernels {
 
     /* Causal attention of queries first..first+rows-1, rows <= ATTENTION_QUERIES: sets their out and lse. */
     void (*attention_forward)(const struct attention_tile *tile, int first, int rows);
-    /* What these queries and keys key..key+count-1 (key a multiple of ATTENTION_KEYS, count <= ATTENTION_KEYS, fewer only
-     * at the end) give to each other's gradients: sets dq where key is 0, else adds to it; adds to dk and dv. */
+    /* What these queries and keys key..key+count-1 (key a multiple of ATTENTION_KEYS, count <= ATTENTION_KEYS, fewer
+     * only at the end) give to each other's gradients: sets dq where key is 0, else adds to it; adds to dk and dv. */
     void (*attention_backward)(const struct attention_tile *tile, int first, int rows, int key, int count);
 
     /* count parameters of one segment; factor is the clipping's, step size and decay as in struct adamw. */

@@ -4,8 +4,8 @@
 
 /* Threads split tokens; a thread goes through its tokens in blocks whose activations stay in the second cache between
  * the product and the activation, all alike in size. A product is the BLAS's, which packs the weight matrix for every
- * block (so a block is not small), or where a side of the matrix is small our own, over a weight matrix packed once by all
- * threads. Where nothing follows the product, one block is best. */
+ * block (so a block is not small), or where a side of the matrix is small our own, over a weight matrix packed once by
+ * all threads. Where nothing follows the product, one block is best. */
 static int block_rows(size_t count, int width, bool follows)
 {
     enum { FLOATS = 192 << 10, LEAST = 480, MOST = 1200 };

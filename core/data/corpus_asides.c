@@ -3,6 +3,8 @@
 
 #include "core/data/corpus_source.h"
 
+/* Records are packed, several a line. */
+/* clang-format off */
 const char *const corpus_asides[] = {
     /* What is to be seen or heard on the way: each time something else. */
     "=meanwhile",

@@ -14,13 +14,16 @@ static const struct alias {
     int instance;
     const char *field;
 } aliases[] = {
-    {"N", "child", 0, "name"},     {"he", "child", 0, "he"},   {"him", "child", 0, "him"},
-    {"his", "child", 0, "his"},    {"himself", "child", 0, "himself"},
-    {"boy", "child", 0, "boy"},    {"F", "child", 1, "name"},  {"fhe", "child", 1, "he"},
-    {"fhim", "child", 1, "him"},   {"fhis", "child", 1, "his"}, {"fhimself", "child", 1, "himself"},
-    {"fboy", "child", 1, "boy"},   {"T", "child", 2, "name"},  {"the3", "child", 2, "he"},
-    {"tboy", "child", 2, "boy"},   {"mom", "grown", 0, "noun"}, {"Mom", "grown", 0, "call"},
-    {"mhe", "grown", 0, "he"},     {"mhim", "grown", 0, "him"}, {"mhis", "grown", 0, "his"},
+    {"N", "child", 0, "name"},           {"he", "child", 0, "he"},
+    {"him", "child", 0, "him"},          {"his", "child", 0, "his"},
+    {"himself", "child", 0, "himself"},  {"boy", "child", 0, "boy"},
+    {"F", "child", 1, "name"},           {"fhe", "child", 1, "he"},
+    {"fhim", "child", 1, "him"},         {"fhis", "child", 1, "his"},
+    {"fhimself", "child", 1, "himself"}, {"fboy", "child", 1, "boy"},
+    {"T", "child", 2, "name"},           {"the3", "child", 2, "he"},
+    {"tboy", "child", 2, "boy"},         {"mom", "grown", 0, "noun"},
+    {"Mom", "grown", 0, "call"},         {"mhe", "grown", 0, "he"},
+    {"mhim", "grown", 0, "him"},         {"mhis", "grown", 0, "his"},
 };
 
 struct parser {
@@ -181,8 +184,8 @@ static bool parse_synonym(struct parser *p, const char *begin, struct grammar_no
             continue;
         if (isalpha((unsigned char)phrase->text[phrase->length - 1]) && isalpha((unsigned char)p->at[phrase->length]))
             continue;
-        *node = (struct grammar_node){.kind = NODE_SYNONYM, .capital = capital, .count = (uint16_t)row->count,
-                                      .at = (uint32_t)row->first};
+        *node = (struct grammar_node){
+            .kind = NODE_SYNONYM, .capital = capital, .count = (uint16_t)row->count, .at = (uint32_t)row->first};
         longest = phrase->length;
     }
     p->at += longest;

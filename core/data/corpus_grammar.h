@@ -1,8 +1,8 @@
 /* A small grammar for generated text: word lists and rules, compiled once, expanded with random choices.
  *
  * Source tables are NULL-terminated arrays of strings. "@toy name use" starts a list named toy whose records follow,
- * one a string, fields separated by '|'; in "@act name past=+ed" a record without that field has the first one's regular
- * past. "=lost" starts a rule whose alternatives follow, one a string. In these:
+ * one a string, fields separated by '|'; in "@act name past=+ed" a record without that field has the first one's
+ * regular past. "=lost" starts a rule whose alternatives follow, one a string. In these:
  *
  *   {toy} {toy.use}    field (the first by default) of a record of the list, drawn at the first mention and kept for
  *                      the rest of the story; {toy2}, {toy3}, {toy4} are other records; {toy*} is drawn each time. A

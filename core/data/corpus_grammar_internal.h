@@ -9,16 +9,16 @@
 #include "core/data/corpus_grammar.h"
 
 enum {
-    GRAMMAR_NAME = 24,      /* bytes of a list, field or key name, with its NUL */
-    GRAMMAR_WIDTH = 8,      /* fields of a record */
-    GRAMMAR_ENDING = 4,     /* bytes of an ending, with its NUL */
+    GRAMMAR_NAME = 24,  /* bytes of a list, field or key name, with its NUL */
+    GRAMMAR_WIDTH = 8,  /* fields of a record */
+    GRAMMAR_ENDING = 4, /* bytes of an ending, with its NUL */
     GRAMMAR_LISTS = 96,
     GRAMMAR_RECORDS = 4096, /* of a list */
     GRAMMAR_INSTANCES = 4,  /* {toy} {toy2} {toy3} {toy4} */
     GRAMMAR_FRESH = 0xff,   /* {toy*} */
     GRAMMAR_KEYS = 254,
-    GRAMMAR_WAYS = 64,      /* alternatives in brackets */
-    GRAMMAR_NODES = 256,    /* parts of one sequence */
+    GRAMMAR_WAYS = 64,   /* alternatives in brackets */
+    GRAMMAR_NODES = 256, /* parts of one sequence */
 };
 
 enum grammar_kind { NODE_LITERAL, NODE_BREAK, NODE_SLOT, NODE_RULE, NODE_CHOICE, NODE_KEYED, NODE_SYNONYM };

@@ -4,6 +4,8 @@
 #include "core/data/corpus_grammar.h"
 #include "core/data/corpus_source.h"
 
+/* Records are packed, several a line. */
+/* clang-format off */
 const char *const *const corpus_tables[] = {
     corpus_words_names,   corpus_words_people,  corpus_words_things,  corpus_words_food,     corpus_words_nature,
     corpus_words_places,  corpus_words_numbers, corpus_words_doing,   corpus_synonyms,       corpus_scenes,

@@ -4,6 +4,8 @@
 
 #include "core/data/corpus_source.h"
 
+/* Records are packed, several a line. */
+/* clang-format off */
 const char *const corpus_synonyms[] = {
     /* Speech. These keep the quotation mark, so that only speech is meant. */
     "~\" said|\" said|\" said|\" said|\" said|\" remarked|\" declared|\" murmured|\" whispered|\" called",

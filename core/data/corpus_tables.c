@@ -53,8 +53,10 @@ static int read_ending(struct grammar_list *list, const char *text, size_t lengt
         if (formed && list->width > 1)
             return STATUS_OK;
     }
-    return error_set(err, STATUS_BAD_INPUT, "grammar: list '%s': want an ending such as =+ed on a field but the first, found "
-                     "'%.*s'", list->name, (int)(length < 20 ? length : 20), text);
+    return error_set(err, STATUS_BAD_INPUT,
+                     "grammar: list '%s': want an ending such as =+ed on a field but the first, found "
+                     "'%.*s'",
+                     list->name, (int)(length < 20 ? length : 20), text);
 }
 
 /* "@name field field=+ending ..." */

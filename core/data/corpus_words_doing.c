@@ -4,6 +4,8 @@
 
 #include "core/data/corpus_source.h"
 
+/* Records are packed, several a line. */
+/* clang-format off */
 const char *const corpus_words_doing[] = {
     /* What somebody may do, alone. */
     "@act name s=+s past=+ed ing=+ing",

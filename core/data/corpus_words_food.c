@@ -4,6 +4,8 @@
 
 #include "core/data/corpus_source.h"
 
+/* Records are packed, several a line. */
+/* clang-format off */
 const char *const corpus_words_food[] = {
     "@fruit one many=+s",
     "apple", "cookie", "plum", "pear", "peach", "carrot", "muffin", "cherry", "strawberry", "bun", "nut", "grape",

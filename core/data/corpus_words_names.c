@@ -3,6 +3,8 @@
 
 #include "core/data/corpus_source.h"
 
+/* Records are packed, several a line. */
+/* clang-format off */
 #define GIRL(name) name "|she|her|her|herself|girl"
 #define BOY(name) name "|he|him|his|himself|boy"
 

@@ -4,6 +4,8 @@
 
 #include "core/data/corpus_source.h"
 
+/* Records are packed, several a line. */
+/* clang-format off */
 const char *const corpus_words_nature[] = {
     /* What a story may be about when its hero is an animal; apart from the animals that are met. */
     "@critter name",

@@ -3,6 +3,8 @@
 
 #include "core/data/corpus_source.h"
 
+/* Records are packed, several a line. */
+/* clang-format off */
 const char *const corpus_words_numbers[] = {
     "@number name",
     "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",

@@ -4,6 +4,8 @@
 
 #include "core/data/corpus_source.h"
 
+/* Records are packed, several a line. */
+/* clang-format off */
 const char *const corpus_words_people[] = {
     "@grown noun call he him his",
     "mom|Mom|she|her|her", "dad|Dad|he|him|his", "grandma|Grandma|she|her|her", "grandpa|Grandpa|he|him|his",

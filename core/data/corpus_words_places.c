@@ -4,6 +4,8 @@
 
 #include "core/data/corpus_source.h"
 
+/* Records are packed, several a line. */
+/* clang-format off */
 const char *const corpus_words_places[] = {
     "@place name at",
     "park|in the park", "beach|at the beach", "garden|in the garden", "forest|in the forest", "meadow|in the meadow",

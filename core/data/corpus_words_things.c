@@ -4,6 +4,8 @@
 
 #include "core/data/corpus_source.h"
 
+/* Records are packed, several a line. */
+/* clang-format off */
 const char *const corpus_words_things[] = {
     "@toy name use used",
     "ball|bounce it|bounced it", "kite|fly it|flew it", "truck|push it|pushed it", "doll|dance with it|danced with it",

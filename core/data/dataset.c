@@ -166,8 +166,8 @@ static int tokenizer_identity(const struct config *cfg, const char *corpus, stru
         long long found = tokenizer_vocab_size(*loaded);
         tokenizer_destroy(*loaded);
         *loaded = NULL;
-        return error_set(err, STATUS_BAD_INPUT, "data.tokenizer: %s has %lld entries, model.vocab is %lld", cfg->tokenizer,
-                         found, (long long)cfg->vocab);
+        return error_set(err, STATUS_BAD_INPUT, "data.tokenizer: %s has %lld entries, model.vocab is %lld",
+                         cfg->tokenizer, found, (long long)cfg->vocab);
     }
     sodium_bin2hex(out, DATASET_DIGEST, tokenizer_digest(*loaded), TOKENIZER_DIGEST_BYTES);
     return STATUS_OK;
@@ -210,8 +210,8 @@ static int write_stories(void *arg, const char *path, struct error *err)
     int status = file_create(&w, path, err);
     if (status)
         return status;
-    status = corpus_generate((uint64_t)call->cfg->corpus_seed, (uint64_t)call->cfg->corpus_size, call->threads, append_text,
-                             &w, err);
+    status = corpus_generate((uint64_t)call->cfg->corpus_seed, (uint64_t)call->cfg->corpus_size, call->threads,
+                             append_text, &w, err);
     if (!status)
         return file_commit(&w, err);
     file_abandon(&w);
@@ -260,9 +260,10 @@ static int open_texts(struct making *k, struct error *err)
         size_t part = (size_t)((double)k->train_text.count * percent / 100 + 0.5);
         k->split -= part ? part : 1;
         if (k->split < 1)
-            return error_set(err, STATUS_BAD_INPUT, "data.valid: %s has %zu document%s ('%s' separates them); a split wants 2, "
-                             "or give a validation file", k->cfg->corpus, k->train_text.count,
-                             k->train_text.count == 1 ? "" : "s", TEXT_SEPARATOR);
+            return error_set(err, STATUS_BAD_INPUT,
+                             "data.valid: %s has %zu document%s ('%s' separates them); a split wants 2, "
+                             "or give a validation file",
+                             k->cfg->corpus, k->train_text.count, k->train_text.count == 1 ? "" : "s", TEXT_SEPARATOR);
     }
     return STATUS_OK;
 }
@@ -368,12 +369,14 @@ static int check_lengths(const struct making *k, struct error *err)
 {
     const struct dataset *d = k->d;
     if ((int64_t)d->train.count <= k->cfg->context)
-        return error_set(err, STATUS_BAD_INPUT, "data.corpus: %s has %llu training tokens; a window of model.context %lld "
-                         "wants %lld", k->cfg->corpus, (unsigned long long)d->train.count, (long long)k->cfg->context,
+        return error_set(err, STATUS_BAD_INPUT,
+                         "data.corpus: %s has %llu training tokens; a window of model.context %lld "
+                         "wants %lld",
+                         k->cfg->corpus, (unsigned long long)d->train.count, (long long)k->cfg->context,
                          (long long)k->cfg->context + 1);
     if (d->valid.count < 2)
-        return error_set(err, STATUS_BAD_INPUT, "data.valid: %s has %llu validation tokens, want at least 2", k->cfg->valid,
-                         (unsigned long long)d->valid.count);
+        return error_set(err, STATUS_BAD_INPUT, "data.valid: %s has %llu validation tokens, want at least 2",
+                         k->cfg->valid, (unsigned long long)d->valid.count);
     return STATUS_OK;
 }
 

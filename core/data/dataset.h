@@ -1,7 +1,8 @@
 /* What a configuration's data keys stand for: the tokenizer, the training and validation tokens, and their digests.
  *
  * Everything made on the way (the built-in stories, a trained tokenizer, token files) is kept in the cache (cache.h)
- * under names that hold digests of what it came from, so that many runs can start at once and all see the same bytes. */
+ * under names that hold digests of what it came from, so that many runs can start at once and all see the same bytes.
+ */
 #ifndef TAPER_CORE_DATA_DATASET_H
 #define TAPER_CORE_DATA_DATASET_H
 

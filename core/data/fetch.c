@@ -135,8 +135,8 @@ static int accept_part(const struct fetch_download *d, const char *path, const c
     if (want[0] && strcmp(want, sum) != 0) {
         char *bad = memory_format("%s.bad", d->part);
         rename(d->part, bad);
-        status = error_set(err, STATUS_BAD_INPUT, "%s: wrong SHA-256: want %s, got %s (kept as %s)", d->url, want, sum,
-                           bad);
+        status =
+            error_set(err, STATUS_BAD_INPUT, "%s: wrong SHA-256: want %s, got %s (kept as %s)", d->url, want, sum, bad);
         free(bad);
         return status;
     }
@@ -178,8 +178,10 @@ static int check_file(const char *path, const char *want, struct error *err)
     bool found;
     int status = read_record(path, recorded, &found, err);
     if (!status && !want[0] && !found)
-        return error_set(err, STATUS_BAD_INPUT, "%s: no recorded SHA-256 (%s.sha256) to check it against; "
-                         "remove the file and fetch it again, or give its sum", path, path);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: no recorded SHA-256 (%s.sha256) to check it against; "
+                         "remove the file and fetch it again, or give its sum",
+                         path, path);
     if (!status)
         status = file_sum(path, sum, err);
     if (!status && strcmp(want[0] ? want : recorded, sum) != 0)

@@ -68,10 +68,31 @@ static void listen(struct fetch_download *d, int out, int complaints)
 
 static int spawn_curl(const struct fetch_download *d, int out, int complaints, pid_t *pid)
 {
-    char *const argv[] = {"curl", "--fail", "--silent", "--show-error", "--location", "--globoff", "--proto",
-                          "=http,https,file", "--connect-timeout", "30", "--speed-limit", "1", "--speed-time", "60",
-                          "--continue-at", "-", "--dump-header", d->headers, "--write-out", "%{http_code}", "--output",
-                          (char *)d->part, "--url", (char *)d->url, NULL};
+    char *const argv[] = {"curl",
+                          "--fail",
+                          "--silent",
+                          "--show-error",
+                          "--location",
+                          "--globoff",
+                          "--proto",
+                          "=http,https,file",
+                          "--connect-timeout",
+                          "30",
+                          "--speed-limit",
+                          "1",
+                          "--speed-time",
+                          "60",
+                          "--continue-at",
+                          "-",
+                          "--dump-header",
+                          d->headers,
+                          "--write-out",
+                          "%{http_code}",
+                          "--output",
+                          (char *)d->part,
+                          "--url",
+                          (char *)d->url,
+                          NULL};
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);

@@ -30,9 +30,9 @@ enum kind { LETTER, NUMBER, SPACE, OTHER, BEYOND };
 static enum kind kind_of(unsigned char c)
 {
     static const uint8_t kinds[256] = {
-        ['A' ... 'Z'] = LETTER,    ['a' ... 'z'] = LETTER,   ['0' ... '9'] = NUMBER, ['\t' ... '\r'] = SPACE,
-        [' '] = SPACE,             [0 ... 8] = OTHER,        [0xe ... 0x1f] = OTHER, ['!' ... '/'] = OTHER,
-        [':' ... '@'] = OTHER,     ['[' ... '`'] = OTHER,    ['{' ... 0x7f] = OTHER, [0x80 ... 0xff] = BEYOND,
+        ['A' ... 'Z'] = LETTER, ['a' ... 'z'] = LETTER, ['0' ... '9'] = NUMBER, ['\t' ... '\r'] = SPACE,
+        [' '] = SPACE,          [0 ... 8] = OTHER,      [0xe ... 0x1f] = OTHER, ['!' ... '/'] = OTHER,
+        [':' ... '@'] = OTHER,  ['[' ... '`'] = OTHER,  ['{' ... 0x7f] = OTHER, [0x80 ... 0xff] = BEYOND,
     };
     return (enum kind)kinds[c];
 }

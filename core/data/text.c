@@ -156,8 +156,9 @@ int text_open(struct text *text, const char *path, struct error *err)
     bool directory = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
     int status = directory ? add_directory(text->files, path, err) : add_file(text->files, path, err);
     if (!status && text->files->count == 0)
-        status = error_set(err, STATUS_BAD_INPUT, directory ? "%s: no text: every file in it is empty, or it has none"
-                                                            : "%s: the file is empty", path);
+        status = error_set(
+            err, STATUS_BAD_INPUT,
+            directory ? "%s: no text: every file in it is empty, or it has none" : "%s: the file is empty", path);
     for (size_t i = 0; !status && i < text->files->count; i++)
         cut_file(text, &text->files->maps[i], i + 1 == text->files->count);
     if (status)

@@ -39,9 +39,9 @@ struct text_document {
 struct text {
     const struct text_document *documents;
     size_t count;
-    uint64_t bytes; /* sum of the documents' lengths */
-    bool closed;    /* a separator follows the last document, as one follows every other */
-    bool bare_end;  /* closed, and the text ends right after that separator, without a newline */
+    uint64_t bytes;           /* sum of the documents' lengths */
+    bool closed;              /* a separator follows the last document, as one follows every other */
+    bool bare_end;            /* closed, and the text ends right after that separator, without a newline */
     struct text_files *files; /* private: the maps */
 };
 

@@ -14,7 +14,7 @@
 
 enum {
     TOKENIZER_DIGEST_BYTES = 32,
-    TOKENIZER_LEAST_VOCAB = 257,      /* the bytes and <|endoftext|> */
+    TOKENIZER_LEAST_VOCAB = 257, /* the bytes and <|endoftext|> */
     TOKENIZER_MOST_VOCAB = 1 << 20,
 };
 

@@ -18,8 +18,8 @@ struct loading {
     struct tokenizer *t;
     json_t *vocab;
     char *vocab_path, *merges_path;
-    unsigned char *made; /* [vocab]: by a byte, a merge or as end of text */
-    size_t used;         /* of the arena */
+    unsigned char *made;    /* [vocab]: by a byte, a merge or as end of text */
+    size_t used;            /* of the arena */
     int16_t byte_of[0x144]; /* from the stand-in's code point; -1 for none */
 };
 
@@ -52,9 +52,8 @@ static const char *symbol_of_id(const struct loading *l, json_int_t id, const ch
 {
     const char *key;
     json_t *value;
-    json_object_foreach (l->vocab, key, value)
-        if (strcmp(key, other_than) != 0 && json_integer_value(value) == id)
-            return key;
+    json_object_foreach(l->vocab, key,
+                        value) if (strcmp(key, other_than) != 0 && json_integer_value(value) == id) return key;
     return "?";
 }
 
@@ -65,9 +64,8 @@ static int read_entry(struct loading *l, const char *symbol, json_t *value, stru
         return error_set(err, STATUS_BAD_INPUT, "%s: entry \"%s\": the id is not an integer", l->vocab_path, symbol);
     json_int_t id = json_integer_value(value);
     if (id < 0 || id >= (json_int_t)t->vocab)
-        return error_set(err, STATUS_BAD_INPUT,
-                         "%s: entry \"%s\": id %lld; %u entries want the ids 0 to %u, each once", l->vocab_path,
-                         symbol, (long long)id, t->vocab, t->vocab - 1);
+        return error_set(err, STATUS_BAD_INPUT, "%s: entry \"%s\": id %lld; %u entries want the ids 0 to %u, each once",
+                         l->vocab_path, symbol, (long long)id, t->vocab, t->vocab - 1);
     if (t->tokens[id].bytes)
         return error_set(err, STATUS_BAD_INPUT, "%s: entry \"%s\": id %lld is also that of \"%s\"", l->vocab_path,
                          symbol, (long long)id, symbol_of_id(l, id, symbol));
@@ -125,9 +123,7 @@ static int read_vocab(struct loading *l, struct error *err)
     l->made = memory_alloc(entries, 1);
     const char *key;
     json_t *value;
-    json_object_foreach (l->vocab, key, value)
-        if ((status = read_entry(l, key, value, err)))
-            return status;
+    json_object_foreach(l->vocab, key, value) if ((status = read_entry(l, key, value, err))) return status;
     return find_bytes(l, err);
 }
 

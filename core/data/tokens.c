@@ -45,8 +45,8 @@ static int check_header(const struct header *h, const char *path, uint64_t size,
     if (memcmp(check, h->check, sizeof check) != 0)
         return error_set(err, STATUS_BAD_INPUT, "%s: damaged token file: the header does not match its checksum", path);
     if ((h->width != 2 && h->width != 4) || h->vocab == 0 || h->end_of_text >= h->vocab ||
-        (h->width == 2 && h->vocab > 65536) || (h->flags & ~(uint32_t)FLAG_BARE_END) ||
-        h->reserved != 0 || memcmp(h->zero, zero, sizeof zero) != 0)
+        (h->width == 2 && h->vocab > 65536) || (h->flags & ~(uint32_t)FLAG_BARE_END) || h->reserved != 0 ||
+        memcmp(h->zero, zero, sizeof zero) != 0)
         return error_set(
             err, STATUS_BAD_INPUT,
             "%s: the token file's header makes no sense: width %u, vocabulary %u, end of text %u, flags %u", path,
@@ -131,8 +131,7 @@ void tokens_read(const struct tokens *tokens, uint64_t at, uint64_t count, int32
         out[i] = tokens->narrow ? tokens->narrow[at + i] : (int32_t)tokens->wide[at + i];
 }
 
-int tokens_check_tokenizer(const struct tokens *tokens, const struct tokenizer *t, const char *path,
-                           struct error *err)
+int tokens_check_tokenizer(const struct tokens *tokens, const struct tokenizer *t, const char *path, struct error *err)
 {
     if (memcmp(tokens->tokenizer_digest, tokenizer_digest(t), TOKENIZER_DIGEST_BYTES) == 0)
         return STATUS_OK;
@@ -186,7 +185,7 @@ struct encoding {
         size_t count, capacity;
         int status;
         struct error err;
-    } *threads;
+    } * threads;
 };
 
 static void encode_share(void *arg, int thread, int threads)

@@ -20,9 +20,9 @@ struct tokens {
     const uint32_t *wide;   /* count ids when width is 4, else NULL */
     uint64_t count;
     uint32_t width, vocab, end_of_text;
-    bool bare_end;          /* as in struct text */
+    bool bare_end; /* as in struct text */
     unsigned char tokenizer_digest[TOKENIZER_DIGEST_BYTES], text_digest[TEXT_DIGEST_BYTES];
-    struct file_map map;    /* private */
+    struct file_map map; /* private */
 };
 
 /* Map a token file. STATUS_BAD_INPUT, naming the path, when it is missing, no token file, of another version, shorter
@@ -39,8 +39,7 @@ void tokens_read(const struct tokens *tokens, uint64_t at, uint64_t count, int32
 
 /* STATUS_BAD_INPUT unless the file was written with this tokenizer; the error shows both digests. `path` is for the
  * error. */
-int tokens_check_tokenizer(const struct tokens *tokens, const struct tokenizer *t, const char *path,
-                           struct error *err);
+int tokens_check_tokenizer(const struct tokens *tokens, const struct tokenizer *t, const char *path, struct error *err);
 
 /* Encode a text on all threads and write the token file at path, whole or not at all. The bytes of the file do not
  * depend on the number of threads. *count (NULL to drop) says how many ids. */

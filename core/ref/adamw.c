@@ -15,7 +15,8 @@ void ref_sum_squares(struct backend *be, double *out, const float *x, const stru
 
 static void update_segment(const struct adamw *a, const struct param_segment *segment, double factor)
 {
-    int32_t step = a->scalars->adam_step[segment->group] - (a->outcome ? a->outcome->missed_updates[segment->group] : 0);
+    int32_t step =
+        a->scalars->adam_step[segment->group] - (a->outcome ? a->outcome->missed_updates[segment->group] : 0);
     double lr = a->scalars->lr, fix1 = 1 - pow(a->beta1, step), fix2 = 1 - pow(a->beta2, step);
     for (size_t i = segment->offset; i < segment->offset + segment->size; i++) {
         double g = a->grads[i] * factor, p = a->params[i];

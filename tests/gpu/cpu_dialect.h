@@ -75,9 +75,9 @@ template <class T> T shuffle(unsigned mask, T value, unsigned source)
 } // namespace dialect
 
 #define threadIdx dialect::thread_index
-#define blockIdx dialect::block_index
-#define blockDim dialect::block_size
-#define gridDim dialect::grid_size
+#define blockIdx  dialect::block_index
+#define blockDim  dialect::block_size
+#define gridDim   dialect::grid_size
 
 #define LAUNCH(kernel, grid, block, shared, stream, ...)                                                               \
     dialect::launch(kernel, dim3(grid), dim3(block), shared, stream, __VA_ARGS__)

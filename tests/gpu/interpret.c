@@ -9,8 +9,8 @@
 /* A tensor of the table at work. */
 struct value {
     const struct graph_tensor *t;
-    void *memory;  /* bf16 or fp32 */
-    bool own;      /* a virtual one: ours */
+    void *memory; /* bf16 or fp32 */
+    bool own;     /* a virtual one: ours */
 };
 
 static size_t extent(const struct graph_tensor *t)
@@ -75,20 +75,33 @@ static float element(const struct graph_node *n, const struct value *x, const st
                      const int64_t at[4])
 {
     switch (n->op) {
-    case GRAPH_MATMUL: return matmul(x, b, at);
+    case GRAPH_MATMUL:
+        return matmul(x, b, at);
     case GRAPH_MAX:
-    case GRAPH_SUM: return reduce(n->op, x, at);
-    case GRAPH_TRANSPOSE: return read(x, (int64_t[]){at[0], at[1], at[3], at[2]});
-    case GRAPH_MUL: return read(x, at) * read(b, at);
-    case GRAPH_ADD: return read(x, at) + read(b, at);
-    case GRAPH_SUB: return read(x, at) - read(b, at);
-    case GRAPH_DIV: return read(x, at) / read(b, at);
-    case GRAPH_EXP: return expf(read(x, at));
-    case GRAPH_LOG: return logf(read(x, at));
-    case GRAPH_IDENTITY: return read(x, at);
-    case GRAPH_INDEX: return (float)at[n->axis];
-    case GRAPH_AT_LEAST: return read(x, at) >= read(b, at);
-    case GRAPH_SELECT: return read(t, at) != 0 ? read(x, at) : read(b, at);
+    case GRAPH_SUM:
+        return reduce(n->op, x, at);
+    case GRAPH_TRANSPOSE:
+        return read(x, (int64_t[]){at[0], at[1], at[3], at[2]});
+    case GRAPH_MUL:
+        return read(x, at) * read(b, at);
+    case GRAPH_ADD:
+        return read(x, at) + read(b, at);
+    case GRAPH_SUB:
+        return read(x, at) - read(b, at);
+    case GRAPH_DIV:
+        return read(x, at) / read(b, at);
+    case GRAPH_EXP:
+        return expf(read(x, at));
+    case GRAPH_LOG:
+        return logf(read(x, at));
+    case GRAPH_IDENTITY:
+        return read(x, at);
+    case GRAPH_INDEX:
+        return (float)at[n->axis];
+    case GRAPH_AT_LEAST:
+        return read(x, at) >= read(b, at);
+    case GRAPH_SELECT:
+        return read(t, at) != 0 ? read(x, at) : read(b, at);
     }
     return NAN;
 }

@@ -10,8 +10,8 @@ double bench_now(clockid_t clock);
 /* The median of count > 0 numbers, which are sorted by this. */
 double bench_median(double *values, int count);
 
-/* FLOP/s of the BLAS' sgemm at BENCH_SGEMM^3, rows split over the threads, the best of `repeats`. The BLAS must have been
- * set up (gemm_setup, or a backend made). */
+/* FLOP/s of the BLAS' sgemm at BENCH_SGEMM^3, rows split over the threads, the best of `repeats`. The BLAS must have
+ * been set up (gemm_setup, or a backend made). */
 enum { BENCH_SGEMM = 2048 };
 double bench_sgemm_rate(int threads, int repeats, clockid_t clock);
 

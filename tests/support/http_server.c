@@ -77,7 +77,8 @@ static void answer(int client, struct http_control *control, const unsigned char
         body = size - (size_t)begin;
         n = snprintf(head, sizeof head,
                      "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes %lld-%zu/%zu\r\nContent-Length: %zu\r\n"
-                     "Connection: close\r\n\r\n", begin, size - 1, size, body);
+                     "Connection: close\r\n\r\n",
+                     begin, size - 1, size, body);
     } else {
         begin = 0;
         body = size;

@@ -154,8 +154,8 @@ static void prepare_adamw(const struct op_case *c, void *const *host)
         v[i] = v[i] < 0 ? -v[i] : v[i];
     prepare_scalars(host[O_SCALARS], c->dims[0]);
     if (host[O_OUTCOME])
-        *(struct step_outcome *)host[O_OUTCOME] =
-            (struct step_outcome){.skip = c->dims[1] == OUTCOME_SKIP, .missed_updates = {c->dims[0] * 7, c->dims[0], 0}};
+        *(struct step_outcome *)host[O_OUTCOME] = (struct step_outcome){
+            .skip = c->dims[1] == OUTCOME_SKIP, .missed_updates = {c->dims[0] * 7, c->dims[0], 0}};
 }
 
 static void call_adamw(const struct ops *ops, struct backend *be, const struct op_case *c, void *const *p)

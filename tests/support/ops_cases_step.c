@@ -44,9 +44,10 @@ static void prepare_sums(const struct op_case *c, void *const *host)
 
 static void sums_case(struct case_list *list, int N, bool statistics, bool aux, enum norm_kind kind)
 {
-    static const char *const names[] = {"sum_sq", "max_abs", "std", "margin", "p_correct", "entropy", "scale", "radial",
-                                        "tangential"};
-    struct op_case *c = case_new(list, "token_sums", "N=%d statistics=%d aux=%d kind=%d", N, statistics, aux, (int)kind);
+    static const char *const names[] = {"sum_sq",  "max_abs", "std",    "margin",    "p_correct",
+                                        "entropy", "scale",   "radial", "tangential"};
+    struct op_case *c =
+        case_new(list, "token_sums", "N=%d statistics=%d aux=%d kind=%d", N, statistics, aux, (int)kind);
     c->dims[DIM_N] = N, c->dims[DIM_KIND] = (int)kind;
     c->call = call_sums;
     c->prepare = prepare_sums;
@@ -69,17 +70,22 @@ static const struct verdict_row {
     int in_a_row, stopped, limit;
     bool averaging;
 } verdicts[] = {
-    {3, 0, 40, 0, 0, 1, true},           {3, 0.5, 40, 1, 0, 2, false},         {NAN, 0, 40, 0, 0, 1, true},
-    {3, INFINITY, 40, 0, 0, 2, true},    {3, 0, INFINITY, 1, 0, 2, false},     {3, 0, -INFINITY, 1, 0, 3, false},
-    {3, 0, 40, 2, 16, 2, true},          {NAN, NAN, NAN, 2, 16, 2, false},     {3, NAN, 0, 0, 0, 2, false},
+    {3, 0, 40, 0, 0, 1, true},        {3, 0.5, 40, 1, 0, 2, false},     {NAN, 0, 40, 0, 0, 1, true},
+    {3, INFINITY, 40, 0, 0, 2, true}, {3, 0, INFINITY, 1, 0, 2, false}, {3, 0, -INFINITY, 1, 0, 3, false},
+    {3, 0, 40, 2, 16, 2, true},       {NAN, NAN, NAN, 2, 16, 2, false}, {3, NAN, 0, 0, 0, 2, false},
 };
 
 static void call_verdict(const struct ops *ops, struct backend *be, const struct op_case *c, void *const *p)
 {
     const struct verdict_row *v = &verdicts[c->dims[0]];
     double *sums = p[V_SUMS];
-    const struct step_verdict a = {.ce_sum = sums, .aux_sum = sums + 1, .norm_sq = sums + 2, .scalars = p[V_SCALARS],
-                                   .outcome = p[V_OUTCOME], .averaging = v->averaging, .limit = v->limit};
+    const struct step_verdict a = {.ce_sum = sums,
+                                   .aux_sum = sums + 1,
+                                   .norm_sq = sums + 2,
+                                   .scalars = p[V_SCALARS],
+                                   .outcome = p[V_OUTCOME],
+                                   .averaging = v->averaging,
+                                   .limit = v->limit};
     ops->judge_step(be, &a);
 }
 
@@ -89,9 +95,12 @@ static void prepare_verdict(const struct op_case *c, void *const *host)
     double *sums = host[V_SUMS];
     sums[0] = v->ce, sums[1] = v->aux, sums[2] = v->norm_sq;
     *(struct step_scalars *)host[V_SCALARS] = (struct step_scalars){.step = 17, .adam_step = {17, 0, 5}};
-    *(struct step_outcome *)host[V_OUTCOME] =
-        (struct step_outcome){.in_a_row = v->in_a_row, .stopped = v->stopped, .skipped = 3, .missed_updates = {2, 1, 0},
-                              .last = v->stopped, .ce = 9};
+    *(struct step_outcome *)host[V_OUTCOME] = (struct step_outcome){.in_a_row = v->in_a_row,
+                                                                    .stopped = v->stopped,
+                                                                    .skipped = 3,
+                                                                    .missed_updates = {2, 1, 0},
+                                                                    .last = v->stopped,
+                                                                    .ce = 9};
 }
 
 void cases_step(struct case_list *list)

@@ -106,13 +106,13 @@ int bed_make(void **state)
     (void)state;
     memset(&bed, 0, sizeof bed);
     bed.executor.base = (struct executor){.name = "scripted",
-                                        .most = SCRIPTED_PACK_MOST,
-                                        .start = scripted_start,
-                                        .release = scripted_release,
-                                        .adopt = scripted_adopt,
-                                        .stop = scripted_stop,
-                                        .owns = scripted_owns,
-                                        .destroy = scripted_destroy};
+                                          .most = SCRIPTED_PACK_MOST,
+                                          .start = scripted_start,
+                                          .release = scripted_release,
+                                          .adopt = scripted_adopt,
+                                          .stop = scripted_stop,
+                                          .owns = scripted_owns,
+                                          .destroy = scripted_destroy};
     snprintf(bed.folder, sizeof bed.folder, "/tmp/taper-s.XXXXXX");
     return mkdtemp(bed.folder) && home_init(&bed.home, bed.folder, true, NULL) == STATUS_OK ? 0 : -1;
 }

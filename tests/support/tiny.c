@@ -16,10 +16,10 @@
 #include "core/memory.h"
 
 static const char *const settings[] = {
-    "model.d_model=16", "model.layers=2", "model.heads=2", "model.context=16", "model.vocab=300", "data.size=60000",
-    "taper.sites=all", "aux.lambda=0.1", "gate.warmup=10", "gate.end=30", "train.steps=60", "train.batch=4",
-    "train.accumulate=2", "train.lr=3e-3", "log.every=1", "checkpoint.every=7", "eval.every=20", "sample.tokens=8",
-    "threads=2", NULL,
+    "model.d_model=16",   "model.layers=2",  "model.heads=2",      "model.context=16", "model.vocab=300",
+    "data.size=60000",    "taper.sites=all", "aux.lambda=0.1",     "gate.warmup=10",   "gate.end=30",
+    "train.steps=60",     "train.batch=4",   "train.accumulate=2", "train.lr=3e-3",    "log.every=1",
+    "checkpoint.every=7", "eval.every=20",   "sample.tokens=8",    "threads=2",        NULL,
 };
 
 void tiny_cache(const char *folder)

@@ -25,7 +25,8 @@ pid_t tiny_spawn(char *const *argv, const char *log);
 int tiny_wait(pid_t pid);
 
 /* What a journal says, order and repeats aside: for each (table, step, site...) its last line, without times and
- * attempt, as canonical JSON lines; on the heap. Events are left out, and how attempts ended that did not finish the run. */
+ * attempt, as canonical JSON lines; on the heap. Events are left out, and how attempts ended that did not finish the
+ * run. */
 char *tiny_journal(const char *dir);
 
 #endif

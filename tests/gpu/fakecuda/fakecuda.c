@@ -6,7 +6,12 @@
 
 enum { DONE = 0, NO_DEVICE = 100 };
 enum { /* CUdevice_attribute */
-       WARP_SIZE = 10, MULTIPROCESSORS = 16, MAJOR = 75, MINOR = 76, SHARED_OPT_IN = 97 };
+       WARP_SIZE = 10,
+       MULTIPROCESSORS = 16,
+       MAJOR = 75,
+       MINOR = 76,
+       SHARED_OPT_IN = 97
+};
 enum { /* CUfunction_attribute */ MAX_THREADS = 0, REGISTERS = 4 };
 
 static char handles[4096];
@@ -117,11 +122,20 @@ TAKES(cuDeviceGetAttribute, int *value, int attribute, int device)
 {
     IGNORE(device);
     switch (attribute) {
-    case WARP_SIZE: *value = 32; break;
-    case MULTIPROCESSORS: *value = 132; break;
-    case MAJOR: *value = 9; break;
-    case SHARED_OPT_IN: *value = 232448; break;
-    default: *value = 0; /* MINOR too */
+    case WARP_SIZE:
+        *value = 32;
+        break;
+    case MULTIPROCESSORS:
+        *value = 132;
+        break;
+    case MAJOR:
+        *value = 9;
+        break;
+    case SHARED_OPT_IN:
+        *value = 232448;
+        break;
+    default:
+        *value = 0; /* MINOR too */
     }
     return DONE;
 }

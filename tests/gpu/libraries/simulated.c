@@ -20,8 +20,11 @@ static void memory(struct backend *be, size_t *free_bytes, size_t *total_bytes)
 
 const struct gpu_library *taper_gpu_library(void)
 {
-    static struct gpu_library library = {.abi = GPU_ABI, .library_bytes = sizeof library,
-                                         .ops_bytes = sizeof(struct ops), .build = "simulated", .devices = devices,
+    static struct gpu_library library = {.abi = GPU_ABI,
+                                         .library_bytes = sizeof library,
+                                         .ops_bytes = sizeof(struct ops),
+                                         .build = "simulated",
+                                         .devices = devices,
                                          .memory = memory};
     library.ops = simulated_ops();
     return &library;

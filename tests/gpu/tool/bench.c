@@ -151,8 +151,8 @@ static void bench_packed(struct tool_report *r, const struct ops *ops, const str
 static int bench_variants(struct tool_report *r, const struct model *m, const char *name, bool tiny, struct error *err)
 {
     static const int batches[] = {1, 4, 16, 64};
-    const struct bench_options options = {.decoder = DECODER_OPS, .repeats = tiny ? 1 : 5, .warmups = 1,
-                                          .tokens = tiny ? 4 : 128};
+    const struct bench_options options = {
+        .decoder = DECODER_OPS, .repeats = tiny ? 1 : 5, .warmups = 1, .tokens = tiny ? 4 : 128};
     const int context = tiny ? 16 : 512;
     for (size_t b = 0; b < (tiny ? 1 : sizeof batches / sizeof batches[0]); b++) {
         struct bench_result result;
@@ -208,7 +208,8 @@ struct bench_row {
     bool decode;
 };
 
-static void bench_one(struct tool_report *r, const struct ops *ops, const struct bench_row *row, bool tiny, double product)
+static void bench_one(struct tool_report *r, const struct ops *ops, const struct bench_row *row, bool tiny,
+                      double product)
 {
     static const int packs[] = {1, 4, 8};
     struct config cfg;
@@ -227,9 +228,13 @@ void bench_run(struct tool_report *r, const struct ops *ops, enum bench_extent e
 {
     static const struct bench_row tiny[] = {{"demo", "1", 2, 1, true}, {0}};
     static const struct bench_row brief[] = {{"1M", "64", 20, 1, true}, {"gpt2", "8", 10, 1, false}, {0}};
-    static const struct bench_row all[] = {
-        {"1M", "64", 40, 3, true},  {"3M", "64", 40, 3, true}, {"9M", "64", 40, 3, true}, {"30M", "64", 30, 3, true},
-        {"gpt2", "8", 20, 1, true}, {"1M", "8", 60, 3, false}, {0}};
+    static const struct bench_row all[] = {{"1M", "64", 40, 3, true},
+                                           {"3M", "64", 40, 3, true},
+                                           {"9M", "64", 40, 3, true},
+                                           {"30M", "64", 30, 3, true},
+                                           {"gpt2", "8", 20, 1, true},
+                                           {"1M", "8", 60, 3, false},
+                                           {0}};
     const struct bench_row *rows = extent == BENCH_TINY ? tiny : extent == BENCH_BRIEF ? brief : all;
     struct ops half;
     double product = product_rate(ops, extent == BENCH_TINY);

@@ -201,7 +201,8 @@ static bool is_read(int step, int steps)
     return step % 3 == 0 || step == steps - 1;
 }
 
-/* Steps on the same windows; the losses that are read, and a copy of the parameters in the end (the caller frees it). */
+/* Steps on the same windows; the losses that are read, and a copy of the parameters in the end (the caller frees it).
+ */
 static int train(const struct ops *ops, const struct config *cfg, int threads, int steps, double *losses,
                  float **params, struct error *err)
 {
@@ -236,8 +237,8 @@ static double curve_distance(const double *a, const double *b, int count)
 /* A loss curve through all phases of the gate against the CPU's; the same with recordings and without, and twice. */
 static void check_curve(struct tool_report *r, const struct ops *ops, const struct check_options *o, bool half)
 {
-    static const char *const pairs[] = {"taper.sites=all", "aux.lambda=0.1", "train.steps=20", "gate.warmup=5",
-                                        "gate.end=14", "train.batch=4", "train.lr_warmup=2", NULL};
+    static const char *const pairs[] = {"taper.sites=all", "aux.lambda=0.1", "train.steps=20",    "gate.warmup=5",
+                                        "gate.end=14",     "train.batch=4",  "train.lr_warmup=2", NULL};
     static const char *const small[] = {"taper.sites=all", "train.steps=6",  "gate.warmup=2",
                                         "gate.end=4",      "train.batch=1",  "model.context=16",
                                         "model.vocab=64",  "model.layers=1", NULL};
@@ -291,10 +292,20 @@ static void check_preset(struct tool_report *r, const struct ops *ops, const cha
 void check_run(struct tool_report *r, const struct ops *ops, const struct check_options *o)
 {
     static const char *const pairs[] = {"taper.sites=all", "aux.lambda=0.1", "train.batch=2", NULL};
-    static const char *const llama[] = {"taper.sites=all", "aux.lambda=0.1", "train.batch=2", "model.mlp=swiglu",
-                                        "model.pos=rope", "model.tied=false", NULL};
-    static const char *const tiny[] = {"taper.sites=all", "aux.lambda=0.1", "train.batch=1", "model.context=16",
-                                       "model.vocab=64", "model.layers=1", NULL};
+    static const char *const llama[] = {"taper.sites=all",
+                                        "aux.lambda=0.1",
+                                        "train.batch=2",
+                                        "model.mlp=swiglu",
+                                        "model.pos=rope",
+                                        "model.tied=false",
+                                        NULL};
+    static const char *const tiny[] = {"taper.sites=all",
+                                       "aux.lambda=0.1",
+                                       "train.batch=1",
+                                       "model.context=16",
+                                       "model.vocab=64",
+                                       "model.layers=1",
+                                       NULL};
     static const char *const presets[] = {"demo", "1M", "3M", "9M", "30M", "gpt2"};
     const size_t count = o->tiny ? 1 : sizeof presets / sizeof presets[0];
     if (!o->steps)

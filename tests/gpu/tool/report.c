@@ -85,9 +85,9 @@ void report_number(struct tool_report *r, double value, const char *unit, const 
 
 int report_write(const struct tool_report *r, struct error *err)
 {
-    json_t *all = json_pack("{s:s, s:s, s:s, s:s, s:O}", "device", r->device ? r->device : "", "build",
-                            r->build ? r->build : "", "version", version_string(), "revision", version_revision(), "rows",
-                            r->rows);
+    json_t *all =
+        json_pack("{s:s, s:s, s:s, s:s, s:O}", "device", r->device ? r->device : "", "build", r->build ? r->build : "",
+                  "version", version_string(), "revision", version_revision(), "rows", r->rows);
     char *text = json_dumps(all, JSON_INDENT(1));
     int status = text ? file_write_all(r->path, text, strlen(text), err)
                       : error_set(err, STATUS_FAILED, "%s: cannot write", r->path);
@@ -105,8 +105,7 @@ int report_resume(struct tool_report *r, const char *path, struct error *err)
         json_decref(all);
         return error_set(err, STATUS_BAD_INPUT, "%s: no report: %s", path, fault.text);
     }
-    json_array_foreach(rows, i, row)
-        json_array_append(r->rows, row);
+    json_array_foreach(rows, i, row) json_array_append(r->rows, row);
     json_decref(all);
     return STATUS_OK;
 }

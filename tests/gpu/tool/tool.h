@@ -15,8 +15,8 @@
 struct tool_report {
     json_t *rows;
     int failed;
-    FILE *out; /* each row is printed as it comes; NULL: not */
-    double begun; /* of the row in the making, seconds */
+    FILE *out;                         /* each row is printed as it comes; NULL: not */
+    double begun;                      /* of the row in the making, seconds */
     const char *path, *device, *build; /* where every row is written as it comes; path NULL: nowhere */
 };
 
@@ -37,7 +37,8 @@ void report_fault(struct tool_report *r, const char *text, const char *format, .
 void report_number(struct tool_report *r, double value, const char *unit, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* {device, build, version, revision, rows} to r->path, whole or not at all: what stopped half way leaves what it had. */
+/* {device, build, version, revision, rows} to r->path, whole or not at all: what stopped half way leaves what it had.
+ */
 int report_write(const struct tool_report *r, struct error *err);
 
 double tool_seconds(void);
@@ -58,7 +59,8 @@ void check_run(struct tool_report *r, const struct ops *ops, const struct check_
 void check_shapes(struct tool_report *r, const struct ops *ops, const struct config *cfg, const char *name,
                   const struct check_options *o, bool half);
 
-/* tiny: the demo model and a few repeats, for the simulated device and for sanitizers. brief: a few sizes, half a minute. */
+/* tiny: the demo model and a few repeats, for the simulated device and for sanitizers. brief: a few sizes, half a
+ * minute. */
 enum bench_extent { BENCH_TINY, BENCH_BRIEF, BENCH_ALL };
 
 /* The timings. */
