@@ -32,12 +32,14 @@ CPPFLAGS := -I. -D_GNU_SOURCE $(shell pkg-config --cflags $(PKGS))
 # OpenBLAS is opened at run time (core/cpu/gemm.c); only its header is needed here.
 LDLIBS   := $(shell pkg-config --libs $(filter-out openblas,$(PKGS))) -lm -ldl -pthread
 
-CORE    := $(wildcard core/*.c core/*/*.c)
-HARNESS := $(filter-out harness/main.c,$(wildcard harness/*.c harness/*/*.c))
+CORE    := $(wildcard core/*/*.c core/*/*/*.c)
+HARNESS := $(wildcard harness/*/*.c)
 SUPPORT := $(wildcard tests/support/*.c)
 TESTS   := $(wildcard tests/test_*.c)
 BENCHES := $(wildcard tests/bench_*.c)
-HEADERS := $(wildcard core/*.h core/*/*.h harness/*.h harness/*/*.h)
+HEADERS := $(wildcard core/*/*.h core/*/*/*.h harness/*/*.h)
+
+FORMATTED = $(sort $(foreach d,core harness gpu tests,$(foreach e,c h inc cu cuh cpp,$(shell find $d -name '*.$e'))))
 
 CORE_O    := $(CORE:%.c=$(BUILD)/%.o)
 HARNESS_O := $(HARNESS:%.c=$(BUILD)/%.o)
@@ -76,17 +78,14 @@ $(BUILD)/%.o: %.c
 	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 # The assembler takes these files in, which -MMD does not see.
-$(BUILD)/harness/embedded.o: $(wildcard results/*.sql results/*.css results/tables/* plots/* experiments/*)
+$(BUILD)/harness/base/embedded.o: $(wildcard results/*.sql results/*.css results/tables/* plots/*)
 
 # The version is compiled into one file, rebuilt only when the revision changes.
-$(BUILD)/core/version.o: CPPFLAGS += -DTAPER_VERSION='"$(VERSION)"' -DTAPER_REVISION='"$(REVISION)"'
-$(BUILD)/core/version.o: $(BUILD)/revision
+$(BUILD)/core/base/version.o: CPPFLAGS += -DTAPER_VERSION='"$(VERSION)"' -DTAPER_REVISION='"$(REVISION)"'
+$(BUILD)/core/base/version.o: $(BUILD)/revision
 $(BUILD)/revision: FORCE
 	@mkdir -p $(@D)
 	@echo '$(VERSION) $(REVISION)' | cmp -s - $@ || echo '$(VERSION) $(REVISION)' > $@
-
-# The files that embedded.c takes in.
-$(BUILD)/harness/embedded.o: $(wildcard results/*.sql results/tables/*.sql plots/*.gp)
 
 $(BUILD)/tests/fuzz_%: $(BUILD)/tests/fuzz_%.o $(BUILD)/libharness.a $(BUILD)/libcore.a
 	$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
@@ -102,7 +101,7 @@ CUDNN_H := $(firstword $(wildcard $(CUDA_HOME)/include/cudnn.h /usr/include/cudn
 	/usr/local/include/cudnn.h))
 GPU_MISSING := $(strip $(if $(NVCC),,nvcc) $(if $(CUDNN_H),,cuDNN))
 CUDA_LIBS = $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/lib))
-CUDA_C := $(wildcard gpu/*.c) core/error.c core/gpu_logits.c core/memory.c
+CUDA_C := $(wildcard gpu/*.c) core/base/error.c core/ops/gpu_logits.c core/base/memory.c
 CUDA_O := $(CUDA_C:%.c=$(BUILD)/cuda/%.o) $(patsubst %,$(BUILD)/cuda/%.o,$(wildcard gpu/*.cu))
 comma := ,
 # PTX of the last one as well, for devices that come later. Registers spilt to memory are an error.
@@ -181,7 +180,7 @@ $(BUILD)/tests/gpu/libcuda.so.1: tests/gpu/fakecuda/fakecuda.c
 	$(CC) -std=gnu11 -O1 -Wall -Wextra -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $<
 
 # What the loading test gives to the loader.
-$(BUILD)/tests/gpu/lib%.so: tests/gpu/libraries/%.c $(wildcard gpu/*.h) core/gpu_load.h core/ops.h
+$(BUILD)/tests/gpu/lib%.so: tests/gpu/libraries/%.c $(wildcard gpu/*.h) core/ops/gpu_load.h core/ops/ops.h
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -std=gnu11 -O1 -Wall -Wextra -fPIC -shared -o $@ $<
 GPU_TEST_LIBS := $(patsubst tests/gpu/libraries/%.c,$(BUILD)/tests/gpu/lib%.so,$(wildcard tests/gpu/libraries/*.c))
@@ -233,12 +232,15 @@ headers: ## compile every public header alone
 	@set -e; for h in $(HEADERS); do \
 	  printf '#include "%s"\n' $$h | $(CC) $(CPPFLAGS) -std=gnu11 $(WARN) -Werror -fsyntax-only -xc -; done
 
-lint: headers ## static checks
+lint: headers ## static checks: every header alone, the formatter, the order of the rooms, cppcheck
+	@command -v clang-format > /dev/null || { echo 'lint: no clang-format'; exit 1; }
+	clang-format --dry-run -Werror $(FORMATTED)
+	tests/rooms.sh
 	cppcheck -q --std=c11 --enable=warning,portability --inline-suppr --suppressions-list=tests/cppcheck.txt \
 	  '-Djson_array_foreach(a,i,v)=for(i=0;i<2;i++)' '-Djson_object_foreach(o,k,v)=for(;o;)' --error-exitcode=1 -I. core harness
 
 format: ## format every source file in place
-	clang-format -i $(CORE) $(HARNESS) harness/main.c $(TESTS) $(SUPPORT) $(HEADERS)
+	clang-format -i $(FORMATTED)
 
 print-flags: # how a file is compiled, for tests/cli/clang.sh
 	@echo '$(CPPFLAGS) $(filter-out -MMD -MP,$(CFLAGS))'

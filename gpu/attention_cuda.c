@@ -1,7 +1,7 @@
 /* Attention on the device: plans by shape, made when first asked for. */
 #include <stdlib.h>
 
-#include "core/memory.h"
+#include "core/base/memory.h"
 #include "gpu/device_cuda.h"
 #include "gpu/plan_cuda.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/base/memory.h"
 
 enum { SCRATCH_LEAST = 16 << 20, SCRATCH_ALIGN = 256 };
 

@@ -7,7 +7,7 @@
 #ifndef TAPER_GPU_BACKEND_H
 #define TAPER_GPU_BACKEND_H
 
-#include "core/ops.h"
+#include "core/ops/ops.h"
 #include "gpu/device.h"
 #include "gpu/kernels.h"
 #include "gpu/regions.h"

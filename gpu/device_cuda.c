@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/base/memory.h"
 
 enum { STAGING_HALF = 4 << 20, UUID_TEXT = 48 };
 

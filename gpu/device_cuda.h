@@ -7,7 +7,7 @@
 #include <cudnn.h>
 
 #include "gpu/device.h"
-#include "core/gpu_load.h"
+#include "core/ops/gpu_load.h"
 #include "gpu/fault.h"
 
 /* Uploads go through page-locked memory, so that the caller may go on at once: two halves, one filled while the other

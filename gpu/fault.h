@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 struct fault {
     const char *op; /* what the device is working on; a string that stays */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/base/memory.h"
 #include "gpu/device_cuda.h"
 
 enum { WORKSPACE = 32 << 20, ALIGNMENT_MOST = 256 };

@@ -1,10 +1,10 @@
 /* The kernels' launchers, C ABI: each enqueues on the stream (a cudaStream_t) and returns; a bad launch shows in the
- * runtime's last error. Pointers are device memory unless said. What each computes is in core/ops.h; the notes here say
- * only what differs. Every result is a function of the inputs alone: sums are taken in a fixed order. */
+ * runtime's last error. Pointers are device memory unless said. What each computes is in core/ops/ops.h; the notes here
+ * say only what differs. Every result is a function of the inputs alone: sums are taken in a fixed order. */
 #ifndef TAPER_GPU_KERNELS_H
 #define TAPER_GPU_KERNELS_H
 
-#include "core/ops.h"
+#include "core/ops/ops.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,7 +2,7 @@
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
 
-#include "core/gpu_load.h"
+#include "core/ops/gpu_load.h"
 #include "gpu/backend.h"
 #include "gpu/device_cuda.h"
 

@@ -1,5 +1,5 @@
 /* The ops after the blocks: head and loss, auxiliary loss and probe, optimizer, decoding. */
-#include "core/gpu_logits.h"
+#include "core/ops/gpu_logits.h"
 #include "gpu/backend.h"
 
 enum { SHARED_MOST = 48 << 10 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/base/memory.h"
 
 enum { DESCRIPTORS = 160, ENGINES_MOST = 32, NOTES_MOST = 16 };
 

@@ -7,7 +7,7 @@
 
 #include <cudnn.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "gpu/attention_graph.h"
 
 struct cudnn_plan;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/base/memory.h"
 
 void regions_add(struct regions *r, void *base, size_t bytes)
 {

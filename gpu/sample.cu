@@ -10,7 +10,7 @@ typedef unsigned long long word;
 
 static const word EVERY_KEY = ~0ull;
 
-/* Philox4x32-10, as in core/rng.c: the first 64-bit word at an index of the RNG_SAMPLE stream. */
+/* Philox4x32-10, as in core/base/rng.c: the first 64-bit word at an index of the RNG_SAMPLE stream. */
 static __device__ double draw_uniform(uint64_t seed, uint64_t position, uint64_t index)
 {
     const uint32_t RNG_USE = 3;

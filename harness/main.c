@@ -3,8 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/command.h"
-#include "harness/commands.h"
+#include "harness/verbs/commands.h"
 
 static const struct command *resolve(const char *word)
 {

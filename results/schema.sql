@@ -1,4 +1,4 @@
--- The database of a home, taper.db. This text makes an empty one of the version in harness/store_migrate.c.
+-- The database of a home, taper.db. This text makes an empty one of the version in harness/store/store_migrate.c.
 --
 -- Times (created, started, ended, time ...) are UTC, in integer microseconds since 1970-01-01; lengths of time in
 -- columns *_us are microseconds, columns ms are milliseconds.
@@ -97,7 +97,7 @@ CREATE TABLE attempt (
     PRIMARY KEY (run, attempt)
 ) STRICT, WITHOUT ROWID;
 
--- Meanings and equations: core/journal.h and docs; losses in nats.
+-- Meanings and equations: core/train/journal.h and docs; losses in nats.
 CREATE TABLE step (
     run TEXT NOT NULL,
     step INTEGER NOT NULL,

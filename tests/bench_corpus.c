@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "core/data/corpus.h"
-#include "core/parallel.h"
+#include "core/data/corpus/corpus.h"
+#include "core/base/parallel.h"
 
 enum { SIZE = 200000000 };
 

@@ -13,8 +13,8 @@
 
 #include <uv.h>
 
-#include "core/file.h"
-#include "core/memory.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
 
 enum { MANY = 10000, NOTHINGS = 1000 };
 

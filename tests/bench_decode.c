@@ -13,9 +13,9 @@
 
 #include "core/cpu/gemv.h"
 #include "core/cpu/team.h"
-#include "core/decoder.h"
-#include "core/memory.h"
-#include "core/parallel.h"
+#include "core/decode/decoder.h"
+#include "core/base/memory.h"
+#include "core/base/parallel.h"
 
 /* ------------------------------------------------------------------------------------------- the plain decoder */
 

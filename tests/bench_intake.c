@@ -7,13 +7,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/config.h"
-#include "core/file.h"
-#include "core/journal.h"
-#include "core/memory.h"
-#include "harness/intake.h"
-#include "harness/spec.h"
-#include "harness/store.h"
+#include "core/config/config.h"
+#include "core/base/file.h"
+#include "core/train/journal.h"
+#include "core/base/memory.h"
+#include "harness/store/intake.h"
+#include "harness/spec/spec.h"
+#include "harness/store/store.h"
 
 static void check(int status, const struct error *err)
 {

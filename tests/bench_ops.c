@@ -14,8 +14,8 @@
 
 #include "core/cpu/cpu.h"
 #include "core/cpu/gemm.h"
-#include "core/parallel.h"
-#include "core/rng.h"
+#include "core/base/parallel.h"
+#include "core/base/rng.h"
 #include "tests/support/bench.h"
 
 enum { B = 4, T = 512, N = B * T, V = 10000, LAYERS = 8, REPEATS = 7 };

@@ -15,11 +15,11 @@
 #include <unistd.h>
 
 #include "core/cpu/cpu.h"
-#include "core/memory.h"
-#include "core/parallel.h"
-#include "core/profile.h"
-#include "core/rng.h"
-#include "core/trainer.h"
+#include "core/base/memory.h"
+#include "core/base/parallel.h"
+#include "core/ops/profile.h"
+#include "core/base/rng.h"
+#include "core/train/trainer.h"
 #include "tests/support/bench.h"
 
 enum {

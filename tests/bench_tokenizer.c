@@ -8,10 +8,10 @@
 
 #include "core/data/bpe_train.h"
 #include "core/data/tokens.h"
-#include "core/file.h"
-#include "core/memory.h"
-#include "core/parallel.h"
-#include "core/rng.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "core/base/parallel.h"
+#include "core/base/rng.h"
 #include "tests/support/data.h"
 
 enum { BYTES = 20000000, WORDS = 30000, VOCAB = 10000 };

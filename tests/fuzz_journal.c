@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/file.h"
-#include "harness/intake_internal.h"
-#include "harness/store.h"
+#include "core/base/file.h"
+#include "harness/store/intake_internal.h"
+#include "harness/store/store.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -11,7 +11,7 @@
 
 #include "core/data/bpe_train.h"
 #include "core/data/pretokenize.h"
-#include "core/memory.h"
+#include "core/base/memory.h"
 #include "tests/support/data.h"
 
 static int train_bytes(struct tokenizer **t, const void *bytes, size_t size, uint32_t vocab, int threads,

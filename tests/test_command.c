@@ -8,10 +8,10 @@
 
 #include <cmocka.h>
 
-#include "core/file.h"
-#include "core/memory.h"
-#include "harness/command.h"
-#include "harness/options.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "harness/verbs/commands.h"
+#include "harness/base/options.h"
 
 static void rows(void **state)
 {

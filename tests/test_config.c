@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "core/config.h"
-#include "core/memory.h"
+#include "core/config/config.h"
+#include "core/base/memory.h"
 
 static void set(struct config *cfg, const char *key, const char *value)
 {

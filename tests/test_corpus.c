@@ -14,9 +14,9 @@
 #include <cmocka.h>
 #include <sodium.h>
 
-#include "core/data/corpus.h"
-#include "core/data/corpus_grammar.h"
-#include "core/memory.h"
+#include "core/data/corpus/corpus.h"
+#include "core/data/corpus/corpus_grammar.h"
+#include "core/base/memory.h"
 
 enum { STORIES = 3000, MANY = 20000 };
 

@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "core/data/corpus.h"
-#include "core/data/corpus_grammar.h"
-#include "core/memory.h"
+#include "core/data/corpus/corpus.h"
+#include "core/data/corpus/corpus_grammar.h"
+#include "core/base/memory.h"
 
 enum { TRAIN = 4000, HELD_OUT = 400, SLOTS = 1 << 22, MOST_WORDS = 1 << 14 };
 

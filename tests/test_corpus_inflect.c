@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "core/data/corpus_grammar_internal.h"
+#include "core/data/corpus/corpus_grammar_internal.h"
 
 static void check(const char *word, const char *ending, const char *want)
 {

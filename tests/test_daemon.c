@@ -19,12 +19,12 @@
 #include <sqlite3.h>
 #include <uv.h>
 
-#include "core/file.h"
-#include "core/memory.h"
-#include "harness/client.h"
-#include "harness/daemon_server.h"
-#include "harness/daemon_socket.h"
-#include "harness/protocol.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "harness/daemon/client.h"
+#include "harness/daemon/daemon_server.h"
+#include "harness/daemon/daemon_socket.h"
+#include "harness/daemon/protocol.h"
 
 static char folder[] = "/tmp/taper-d.XXXXXX";
 static struct home home;

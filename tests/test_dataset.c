@@ -14,9 +14,9 @@
 
 #include "core/data/batch.h"
 #include "core/data/dataset.h"
-#include "core/evaluate.h"
-#include "core/memory.h"
-#include "core/trainer.h"
+#include "core/train/evaluate.h"
+#include "core/base/memory.h"
+#include "core/train/trainer.h"
 #include "tests/support/data.h"
 #include "tests/support/tiny.h"
 

@@ -8,10 +8,10 @@
 
 #include <cmocka.h>
 
-#include "core/decoder.h"
-#include "core/fold.h"
-#include "core/memory.h"
-#include "core/sampler.h"
+#include "core/decode/decoder.h"
+#include "core/trained/fold.h"
+#include "core/base/memory.h"
+#include "core/decode/sampler.h"
 #include "tests/support/data.h"
 #include "tests/support/tiny_model.h"
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <errno.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 static void context_outward(void **state)
 {

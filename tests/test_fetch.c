@@ -17,8 +17,8 @@
 #include <sodium.h>
 
 #include "core/data/fetch.h"
-#include "core/file.h"
-#include "core/memory.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
 #include "tests/support/data.h"
 #include "tests/support/http_server.h"
 

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "core/file.h"
-#include "core/memory.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
 #include "tests/support/data.h"
 
 static char *folder;

@@ -9,11 +9,11 @@
 
 #include <cmocka.h>
 
-#include "core/evaluate.h"
-#include "core/file.h"
-#include "core/fold.h"
-#include "core/load.h"
-#include "core/memory.h"
+#include "core/train/evaluate.h"
+#include "core/base/file.h"
+#include "core/trained/fold.h"
+#include "core/trained/loaded_model.h"
+#include "core/base/memory.h"
 #include "tests/support/data.h"
 #include "tests/support/tiny_model.h"
 
@@ -118,8 +118,9 @@ static void write_model(const char *path, const struct model *m)
 {
     struct error err = {0};
     float *params = model_download(m, m->params), *c = model_download_c(m);
-    const struct modelfile_content content = {.cfg = &m->cfg, .table = &m->table, .params = params, .c = c, .step = 4};
-    if (modelfile_write(path, &content, &err))
+    const struct saved_model_content content = {
+        .cfg = &m->cfg, .table = &m->table, .params = params, .c = c, .step = 4};
+    if (saved_model_write(path, &content, &err))
         fail_msg("%s", err.text);
     free(params);
     free(c);
@@ -139,7 +140,7 @@ static void check_file(const char *folder, int kind, const char *sites)
     struct config cfg = config_of(kind, sites);
     struct tiny_model t;
     struct model folded;
-    struct loaded plain = {0}, again = {0};
+    struct loaded_model plain = {0}, again = {0};
     struct evaluation before, after, direct;
     struct error err = {0};
     uint32_t ids[130];
@@ -149,8 +150,8 @@ static void check_file(const char *folder, int kind, const char *sites)
     assert_int_equal(fold_model(&t.m, &folded, &err), STATUS_OK);
     write_model(one, &t.m);
     write_model(two, &folded);
-    if (load_open(&plain, one, &(struct load_options){.threads = 1}, &err) ||
-        load_open(&again, two, &(struct load_options){.threads = 1}, &err))
+    if (loaded_model_open(&plain, one, &(struct loaded_model_options){.threads = 1}, &err) ||
+        loaded_model_open(&again, two, &(struct loaded_model_options){.threads = 1}, &err))
         fail_msg("%s: %s", tiny_model_names[kind], err.text);
     assert_true(plain.gate == 0 && again.gate == 0);
     assert_int_equal(again.folded, cfg.sites);
@@ -161,8 +162,8 @@ static void check_file(const char *folder, int kind, const char *sites)
     assert_true(before.tokens == 129 && after.tokens == 129);
     if (fabs(after.loss - before.loss) > 1e-5)
         fail_msg("%s, %s: loss %.8f, folded %.8f", tiny_model_names[kind], sites, before.loss, after.loss);
-    load_close(&plain);
-    load_close(&again);
+    loaded_model_close(&plain);
+    loaded_model_close(&again);
     model_destroy(&folded);
     tiny_model_close(&t);
     free(one);
@@ -183,7 +184,7 @@ static void test_files_keep_the_loss(void **state)
 /* ------------------------------------------------------------------------------------------- bad files */
 
 struct broken {
-    struct tensorfile file;
+    struct safetensors file;
     struct tensor tensors[64];
     size_t count;
 };
@@ -199,9 +200,9 @@ static struct tensor *tensor_named(struct broken *b, const char *name)
 
 static void expect_refusal(const char *path, const char *const *texts)
 {
-    struct loaded l;
+    struct loaded_model l;
     struct error err = {0};
-    assert_int_equal(load_open(&l, path, &(struct load_options){.threads = 1}, &err), STATUS_BAD_INPUT);
+    assert_int_equal(loaded_model_open(&l, path, &(struct loaded_model_options){.threads = 1}, &err), STATUS_BAD_INPUT);
     for (; *texts; texts++)
         if (!strstr(err.text, *texts))
             fail_msg("want '%s' in:\n%s", *texts, err.text);
@@ -218,7 +219,7 @@ static void test_bad_files_are_understood(void **state)
     float numbers[24] = {0};
     tiny_model_open(&t, &cfg, ops_cpu(), 9);
     write_model(good, &t.m);
-    assert_int_equal(tensorfile_open(&b.file, good, &err), STATUS_OK);
+    assert_int_equal(safetensors_open(&b.file, good, &err), STATUS_OK);
     const json_t *metadata = json_object_get(b.file.header, "__metadata__");
 
     /* Missing, unknown and misshapen tensors are all named at once. */
@@ -230,7 +231,7 @@ static void test_bad_files_are_understood(void **state)
     wide->shape[0] = 4;
     wide->shape[1] = 6;
     tensor_named(&b, "final_norm.c")->name = "final_norm.cc";
-    assert_int_equal(tensorfile_write(bad, b.tensors, b.count, metadata, &err), STATUS_OK);
+    assert_int_equal(safetensors_write(bad, b.tensors, b.count, metadata, &err), STATUS_OK);
     expect_refusal(bad, (const char *const[]){"bad: tensor blocks.0.attn.out.weight: missing, want shape [24, 24]",
                                               "tensor blocks.0.attn.outt.weight: no part of the model",
                                               "tensor blocks.1.mlp_norm.gamma: want shape [24], got [4, 6]",
@@ -242,7 +243,7 @@ static void test_bad_files_are_understood(void **state)
     numbers[4] = INFINITY;
     tensor_named(&b, "blocks.1.attn_norm.gamma_tilde")->data = numbers;
     tensor_named(&b, "final_norm.c")->data = numbers + 4;
-    assert_int_equal(tensorfile_write(bad, b.tensors, b.count, metadata, &err), STATUS_OK);
+    assert_int_equal(safetensors_write(bad, b.tensors, b.count, metadata, &err), STATUS_OK);
     expect_refusal(
         bad, (const char *const[]){"tensor blocks.1.attn_norm.gamma_tilde: 2 of 24 numbers are not finite; nan at [3]",
                                    "tensor final_norm.c: 1 of 1 numbers are not finite; inf at [0]", NULL});
@@ -250,17 +251,17 @@ static void test_bad_files_are_understood(void **state)
     /* Metadata that does not fit. */
     json_t *other = json_deep_copy(metadata);
     json_object_set_new(other, "folded", json_string("internal"));
-    assert_int_equal(tensorfile_write(bad, b.file.tensors, b.count, other, &err), STATUS_OK);
+    assert_int_equal(safetensors_write(bad, b.file.tensors, b.count, other, &err), STATUS_OK);
     expect_refusal(bad, (const char *const[]){"__metadata__.folded is internal, but taper.sites is all", NULL});
     json_object_set_new(other, "folded", json_string("some"));
-    assert_int_equal(tensorfile_write(bad, b.file.tensors, b.count, other, &err), STATUS_OK);
+    assert_int_equal(safetensors_write(bad, b.file.tensors, b.count, other, &err), STATUS_OK);
     expect_refusal(bad, (const char *const[]){"want none, internal or all, got 'some'", NULL});
     json_object_del(other, "config");
-    assert_int_equal(tensorfile_write(bad, b.file.tensors, b.count, other, &err), STATUS_OK);
+    assert_int_equal(safetensors_write(bad, b.file.tensors, b.count, other, &err), STATUS_OK);
     expect_refusal(bad, (const char *const[]){"no configuration in __metadata__.config", NULL});
     json_decref(other);
 
-    tensorfile_close(&b.file);
+    safetensors_close(&b.file);
     tiny_model_close(&t);
     data_folder_remove(folder);
     free(good);

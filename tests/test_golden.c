@@ -12,18 +12,18 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "core/golden.h"
-#include "core/memory.h"
-#include "core/tensorfile.h"
+#include "core/train/golden.h"
+#include "core/base/memory.h"
+#include "core/base/safetensors.h"
 
 /* Relative L2 error of a tensor. fp32 against float64 reaches about 3e-7 on one step; a trajectory adds up. */
 static const double case_tolerance = 5e-6, trajectory_tolerance = 2e-5;
 
-static double *values_of(const struct tensorfile *f, const char *name, const struct tensor *like)
+static double *values_of(const struct safetensors *f, const char *name, const struct tensor *like)
 {
     struct error err = {0};
     double *out = memory_alloc(like->count, sizeof *out);
-    if (tensorfile_read_f64(f, name, like->rank, like->shape, out, &err))
+    if (safetensors_read_f64(f, name, like->rank, like->shape, out, &err))
         fail_msg("%s", err.text);
     return out;
 }
@@ -49,7 +49,7 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-static double error_of(const struct tensorfile *want, const struct tensorfile *got, const struct tensor *t)
+static double error_of(const struct safetensors *want, const struct safetensors *got, const struct tensor *t)
 {
     double *a = values_of(want, t->name, t), *b = values_of(got, t->name, t);
     if (ends_with(t->name, "attn.qkv.bias")) {
@@ -58,7 +58,7 @@ static double error_of(const struct tensorfile *want, const struct tensorfile *g
     }
     double size = length_of(a, t->count);
     if (strcmp(t->name, "out/radial") == 0) { /* zero in exact arithmetic under a final norm: measure by the whole */
-        const struct tensor *other = tensorfile_find(want, "out/tangential");
+        const struct tensor *other = safetensors_find(want, "out/tangential");
         double *tangential = values_of(want, "out/tangential", other);
         size = fmax(size, length_of(tangential, other->count));
         free(tangential);
@@ -82,10 +82,10 @@ static bool is_expected(const char *name)
 
 static void compare(const char *path, const char *made, double tolerance, size_t least)
 {
-    struct tensorfile want, got;
+    struct safetensors want, got;
     struct error err = {0};
     size_t compared = 0;
-    if (tensorfile_open(&want, path, &err) || tensorfile_open(&got, made, &err))
+    if (safetensors_open(&want, path, &err) || safetensors_open(&got, made, &err))
         fail_msg("%s", err.text);
     for (size_t i = 0; i < want.count; i++) {
         if (!is_expected(want.tensors[i].name))
@@ -97,8 +97,8 @@ static void compare(const char *path, const char *made, double tolerance, size_t
     }
     if (compared < least)
         fail_msg("%s: only %zu tensors to compare, want %zu", path, compared, least);
-    tensorfile_close(&want);
-    tensorfile_close(&got);
+    safetensors_close(&want);
+    safetensors_close(&got);
 }
 
 static void run(const char *name, bool trajectory, const struct ops *ops, int threads)
@@ -162,18 +162,18 @@ static void wrong_output_is_seen(void **state)
     (void)state;
     char made[] = "/tmp/taper-golden-XXXXXX";
     struct error err = {0};
-    struct tensorfile want, got;
+    struct safetensors want, got;
     int fd = mkstemp(made);
     assert_true(fd >= 0);
     close(fd);
     assert_int_equal(golden_step("tests/golden/internal_mid.safetensors", made, ops_cpu(), 1, &err), STATUS_OK);
-    assert_int_equal(tensorfile_open(&want, "tests/golden/internal_done.safetensors", &err), STATUS_OK);
-    assert_int_equal(tensorfile_open(&got, made, &err), STATUS_OK);
-    const struct tensor *t = tensorfile_find(&want, "grad/blocks.0.mlp.in.weight");
+    assert_int_equal(safetensors_open(&want, "tests/golden/internal_done.safetensors", &err), STATUS_OK);
+    assert_int_equal(safetensors_open(&got, made, &err), STATUS_OK);
+    const struct tensor *t = safetensors_find(&want, "grad/blocks.0.mlp.in.weight");
     assert_non_null(t);
     assert_true(error_of(&want, &got, t) > 0.1);
-    tensorfile_close(&want);
-    tensorfile_close(&got);
+    safetensors_close(&want);
+    safetensors_close(&got);
     unlink(made);
 }
 

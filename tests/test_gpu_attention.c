@@ -24,9 +24,9 @@ int main(void)
 }
 #else
 
-#include "core/memory.h"
+#include "core/base/memory.h"
 #include "core/ref/ref.h"
-#include "core/rng.h"
+#include "core/base/rng.h"
 #include "tests/gpu/interpret.h"
 
 /* fp32 in place of bf16 throughout, so that only what is computed can differ. */

@@ -24,7 +24,7 @@ int main(void)
 }
 #else
 
-#include "core/decoder.h"
+#include "core/decode/decoder.h"
 #include "gpu/backend.h"
 #include "tests/gpu/sim_device.h"
 #include "tests/support/tiny_model.h"

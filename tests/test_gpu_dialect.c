@@ -27,7 +27,7 @@ int main(void)
 }
 #else
 
-#include "core/rng.h"
+#include "core/base/rng.h"
 #include "gpu/regions.h"
 #include "tests/gpu/faulty.h"
 #include "tests/gpu/sim_device.h"

@@ -26,8 +26,8 @@ int main(void)
 }
 #else
 
-#include "core/memory.h"
-#include "core/rng.h"
+#include "core/base/memory.h"
+#include "core/base/rng.h"
 #include "gpu/backend.h"
 #include "tests/gpu/sim_device.h"
 

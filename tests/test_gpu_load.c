@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <unistd.h>
 
-#include "core/gpu_load.h"
+#include "core/ops/gpu_load.h"
 
 static void refuse(const char *path, const char *wanted)
 {

@@ -26,7 +26,7 @@ int main(void)
 
 #include <dlfcn.h>
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "gpu/plan_cuda.h"
 
 /* Every key cuDNN asks for; partly taken from data sheets. */

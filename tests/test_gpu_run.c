@@ -28,10 +28,10 @@ int main(void)
 }
 #else
 
-#include "core/file.h"
-#include "core/memory.h"
-#include "core/tensorfile.h"
-#include "core/train.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "core/base/safetensors.h"
+#include "core/train/train.h"
 #include "gpu/backend.h"
 #include "tests/gpu/libraries/simulated.h"
 #include "tests/gpu/sim_device.h"
@@ -266,12 +266,12 @@ static void test_two_in_a_row_end_the_run(void **state)
         !strstr(err.text, "2 in a row; step 12 is the last good one"))
         fail_msg("%s", err.text);
     char *dir = file_join(folder, "ending"), *path = file_join(dir, "checkpoint.safetensors");
-    struct tensorfile f;
+    struct safetensors f;
     int64_t step;
-    assert_int_equal(tensorfile_open(&f, path, &err), STATUS_OK);
-    assert_int_equal(tensorfile_read_i64(&f, "state/step", 1, (int64_t[]){1}, &step, &err), STATUS_OK);
+    assert_int_equal(safetensors_open(&f, path, &err), STATUS_OK);
+    assert_int_equal(safetensors_read_i64(&f, "state/step", 1, (int64_t[]){1}, &step, &err), STATUS_OK);
     assert_int_equal(step, 8);
-    tensorfile_close(&f);
+    safetensors_close(&f);
     free(path);
     free(dir);
     json_t *end = lines_of("ending", "run");

@@ -25,10 +25,10 @@ int main(void)
 }
 #else
 
-#include "core/memory.h"
-#include "core/rng.h"
-#include "core/schedule.h"
-#include "core/trainer.h"
+#include "core/base/memory.h"
+#include "core/base/rng.h"
+#include "core/model/schedule.h"
+#include "core/train/trainer.h"
 #include "gpu/backend.h"
 
 enum { B = 3, T = 12, ACCUMULATE = 2, STEPS = 14, WARMUP = 4, END = 10, WINDOWS = ACCUMULATE * B * (T + 1) };

@@ -27,11 +27,11 @@ int main(void)
 }
 #else
 
-#include "core/golden.h"
-#include "core/gpu_memory.h"
-#include "core/memory.h"
-#include "core/tensorfile.h"
-#include "core/trainer.h"
+#include "core/train/golden.h"
+#include "core/model/gpu_memory.h"
+#include "core/base/memory.h"
+#include "core/base/safetensors.h"
+#include "core/train/trainer.h"
 #include "gpu/backend.h"
 #include "tests/gpu/sim_device.h"
 
@@ -64,7 +64,7 @@ static struct ops variant(bool half, bool recordings)
 }
 
 /* Run a golden file; the output is opened and its file removed. */
-static void run(const char *name, bool trajectory, const struct ops *ops, struct tensorfile *got)
+static void run(const char *name, bool trajectory, const struct ops *ops, struct safetensors *got)
 {
     char made[] = "/tmp/taper-gpu-XXXXXX";
     struct error err = {0};
@@ -72,17 +72,17 @@ static void run(const char *name, bool trajectory, const struct ops *ops, struct
     int fd = mkstemp(made);
     assert_true(fd >= 0);
     close(fd);
-    if ((trajectory ? golden_train : golden_step)(path, made, ops, 1, &err) || tensorfile_open(got, made, &err))
+    if ((trajectory ? golden_train : golden_step)(path, made, ops, 1, &err) || safetensors_open(got, made, &err))
         fail_msg("%s", err.text);
     unlink(made);
     free(path);
 }
 
-static double *values_of(const struct tensorfile *f, const struct tensor *like)
+static double *values_of(const struct safetensors *f, const struct tensor *like)
 {
     struct error err = {0};
     double *out = memory_alloc(like->count, sizeof *out);
-    if (tensorfile_read_f64(f, like->name, like->rank, like->shape, out, &err))
+    if (safetensors_read_f64(f, like->name, like->rank, like->shape, out, &err))
         fail_msg("%s", err.text);
     return out;
 }
@@ -95,7 +95,7 @@ static bool ends_with(const char *text, const char *end)
 
 /* The difference of a tensor, relative to the larger of its own length and `floor`. The key's bias has no gradient in
  * exact arithmetic (softmax ignores a shift of all scores): left out. */
-static double error_of(const struct tensorfile *want, const struct tensorfile *got, const struct tensor *t,
+static double error_of(const struct safetensors *want, const struct safetensors *got, const struct tensor *t,
                        double floor)
 {
     double *a = values_of(want, t), *b = values_of(got, t), size = 0, off = 0;
@@ -111,9 +111,9 @@ static double error_of(const struct tensorfile *want, const struct tensorfile *g
     return sqrt(off) / fmax(sqrt(size), floor);
 }
 
-static double length_of(const struct tensorfile *f, const char *name)
+static double length_of(const struct safetensors *f, const char *name)
 {
-    const struct tensor *t = tensorfile_find(f, name);
+    const struct tensor *t = safetensors_find(f, name);
     double *x = values_of(f, t), sum = 0;
     for (size_t i = 0; i < t->count; i++)
         sum += x[i] * x[i];
@@ -122,7 +122,8 @@ static double length_of(const struct tensorfile *f, const char *name)
 }
 
 /* The worst relative error over the tensors of a prefix. */
-static double worst_of(const struct tensorfile *want, const struct tensorfile *got, const char *prefix, char worst[200])
+static double worst_of(const struct safetensors *want, const struct safetensors *got, const char *prefix,
+                       char worst[200])
 {
     double most = 0;
     int compared = 0;
@@ -150,11 +151,11 @@ static const char *const trajectories[] = {"traj_all_aux", "traj_gpt2_all_aux", 
                                            "traj_llama_internal"};
 enum { CASES = sizeof cases / sizeof cases[0], TRAJECTORIES = sizeof trajectories / sizeof trajectories[0] };
 
-static void open_golden(const char *name, struct tensorfile *f)
+static void open_golden(const char *name, struct safetensors *f)
 {
     struct error err = {0};
     char *path = memory_format("tests/golden/%s.safetensors", name);
-    if (tensorfile_open(f, path, &err))
+    if (safetensors_open(f, path, &err))
         fail_msg("%s", err.text);
     free(path);
 }
@@ -165,7 +166,7 @@ static void compare_all(const char *const *names, int count, bool trajectory, co
 {
     double most[3] = {0};
     for (int i = 0; i < count; i++) {
-        struct tensorfile want, got;
+        struct safetensors want, got;
         open_golden(names[i], &want);
         run(names[i], trajectory, ops, &got);
         for (int p = 0; prefixes[p]; p++) {
@@ -175,8 +176,8 @@ static void compare_all(const char *const *names, int count, bool trajectory, co
                 fail_msg("%s: %s: relative error %.2e, at most %.1e", names[i], worst, error, bounds[p]);
             most[p] = fmax(most[p], error);
         }
-        tensorfile_close(&want);
-        tensorfile_close(&got);
+        safetensors_close(&want);
+        safetensors_close(&got);
     }
     for (int p = 0; prefixes[p]; p++)
         print_message("# %s: worst relative error %.2e, at most %.1e\n", prefixes[p], most[p], bounds[p]);
@@ -220,7 +221,7 @@ static void test_recordings_change_nothing(void **state)
     (void)state;
     for (int half = 0; half < 2; half++) {
         struct ops with = variant(half, true), without = variant(half, false);
-        struct tensorfile a, b;
+        struct safetensors a, b;
         long before = sim_graph_launches();
         run("traj_internal_aux", true, &without, &a);
         assert_int_equal(sim_graph_launches(), before);
@@ -230,8 +231,8 @@ static void test_recordings_change_nothing(void **state)
         assert_in_range(sim_graph_launches() - before, 30, 37);
         for (size_t i = 0; i < a.count; i++)
             assert_true(error_of(&a, &b, &a.tensors[i], 1e-30) == 0);
-        tensorfile_close(&a);
-        tensorfile_close(&b);
+        safetensors_close(&a);
+        safetensors_close(&b);
     }
 }
 
@@ -287,15 +288,15 @@ static void test_another_order_of_threads_changes_nothing(void **state)
 {
     (void)state;
     struct ops ops = variant(true, true);
-    struct tensorfile a, b;
+    struct safetensors a, b;
     run("gpt2_all_mid_aux", false, &ops, &a);
     sim_set_schedule(77);
     run("gpt2_all_mid_aux", false, &ops, &b);
     sim_set_schedule(0);
     for (size_t i = 0; i < a.count; i++)
         assert_true(error_of(&a, &b, &a.tensors[i], 1e-30) == 0);
-    tensorfile_close(&a);
-    tensorfile_close(&b);
+    safetensors_close(&a);
+    safetensors_close(&b);
 }
 
 /* The comparison itself must be able to fail. */
@@ -304,12 +305,12 @@ static void test_a_wrong_output_is_seen(void **state)
     (void)state;
     char worst[200] = "";
     struct ops ops = variant(false, true);
-    struct tensorfile want, got;
+    struct safetensors want, got;
     open_golden("internal_done", &want);
     run("internal_mid", false, &ops, &got);
     assert_true(worst_of(&want, &got, "grad/", worst) > 0.1);
-    tensorfile_close(&want);
-    tensorfile_close(&got);
+    safetensors_close(&want);
+    safetensors_close(&got);
 }
 
 /* Too little memory is a clean failure with the numbers, whenever it shows: at once, or within an op. */

@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "core/file.h"
-#include "core/journal.h"
-#include "harness/intake_internal.h"
+#include "core/base/file.h"
+#include "core/train/journal.h"
+#include "harness/store/intake_internal.h"
 #include "tests/support/store_fixture.h"
 
 static struct fixture f;

@@ -14,10 +14,10 @@
 
 #include <cmocka.h>
 
-#include "core/file.h"
-#include "core/memory.h"
-#include "core/rng.h"
-#include "harness/intake_internal.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "core/base/rng.h"
+#include "harness/store/intake_internal.h"
 #include "tests/support/store_fixture.h"
 
 static struct fixture f;

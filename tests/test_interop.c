@@ -10,13 +10,13 @@
 
 #include <cmocka.h>
 
-#include "core/file.h"
-#include "core/fold.h"
-#include "core/interop.h"
-#include "core/load.h"
-#include "core/memory.h"
-#include "core/schedule.h"
-#include "core/transformer.h"
+#include "core/base/file.h"
+#include "core/trained/fold.h"
+#include "core/trained/interop.h"
+#include "core/trained/loaded_model.h"
+#include "core/base/memory.h"
+#include "core/model/schedule.h"
+#include "core/model/transformer.h"
 #include "tests/support/data.h"
 #include "tests/support/interop_files.h"
 #include "tests/support/tiny_model.h"
@@ -45,7 +45,7 @@ static void export_ok(const char *from, const char *to, const struct interop_opt
 /* ------------------------------------------------------------------------------------------- golden logits */
 
 /* Logits [B,T,V] of windows [B,T]. */
-static float *logits_of(const struct loaded *l, const int32_t *tokens, int B, int T)
+static float *logits_of(const struct loaded_model *l, const int32_t *tokens, int B, int T)
 {
     const struct model *m = &l->model;
     struct activations a;
@@ -62,16 +62,16 @@ static float *logits_of(const struct loaded *l, const int32_t *tokens, int B, in
     return logits;
 }
 
-static void compare_logits(const struct loaded *l, const struct tensorfile *golden, const char *name)
+static void compare_logits(const struct loaded_model *l, const struct safetensors *golden, const char *name)
 {
-    const struct tensor *tokens = tensorfile_find(golden, "tokens"), *logits = tensorfile_find(golden, "logits");
+    const struct tensor *tokens = safetensors_find(golden, "tokens"), *logits = safetensors_find(golden, "logits");
     const int B = (int)tokens->shape[0], T = (int)tokens->shape[1];
     struct error err = {0};
     int32_t *windows = memory_alloc(tokens->count, sizeof *windows);
     int64_t *ids = memory_alloc(tokens->count, sizeof *ids);
     double *want = memory_alloc(logits->count, sizeof *want), wrong = 0, energy = 0;
-    assert_int_equal(tensorfile_read_i64(golden, "tokens", 2, tokens->shape, ids, &err), STATUS_OK);
-    assert_int_equal(tensorfile_read_f64(golden, "logits", 3, logits->shape, want, &err), STATUS_OK);
+    assert_int_equal(safetensors_read_i64(golden, "tokens", 2, tokens->shape, ids, &err), STATUS_OK);
+    assert_int_equal(safetensors_read_f64(golden, "logits", 3, logits->shape, want, &err), STATUS_OK);
     for (size_t i = 0; i < tokens->count; i++)
         windows[i] = (int32_t)ids[i];
     float *made = logits_of(l, windows, B, T);
@@ -94,15 +94,16 @@ static void test_imports_give_the_golden_logits(void **state)
         const char *name = i < CASES ? cases[i] : grouped;
         char *folder = data_folder_make(), *from = interop_golden(name, NULL),
              *file = interop_golden(name, "golden.safetensors");
-        struct tensorfile golden;
-        struct loaded l;
+        struct safetensors golden;
+        struct loaded_model l;
         struct error err = {0};
         import_ok(from, folder, &alone);
-        if (load_open(&l, folder, &(struct load_options){.threads = 1}, &err) || tensorfile_open(&golden, file, &err))
+        if (loaded_model_open(&l, folder, &(struct loaded_model_options){.threads = 1}, &err) ||
+            safetensors_open(&golden, file, &err))
             fail_msg("%s: %s", name, err.text);
         compare_logits(&l, &golden, name);
-        tensorfile_close(&golden);
-        load_close(&l);
+        safetensors_close(&golden);
+        loaded_model_close(&l);
         data_folder_remove(folder);
         free(from);
         free(file);
@@ -110,11 +111,11 @@ static void test_imports_give_the_golden_logits(void **state)
 }
 
 /* Every tensor of the golden folder comes back under its class's name, bit for bit as fp32. */
-static void compare_tensors(const char *name, const char *source, const struct tensorfile *made, size_t *seen)
+static void compare_tensors(const char *name, const char *source, const struct safetensors *made, size_t *seen)
 {
-    struct tensorfile want;
+    struct safetensors want;
     struct error err = {0};
-    assert_int_equal(tensorfile_open(&want, source, &err), STATUS_OK);
+    assert_int_equal(safetensors_open(&want, source, &err), STATUS_OK);
     for (size_t i = 0; i < want.count; i++) {
         const struct tensor *t = &want.tensors[i];
         if (t->rank == 4) /* a mask */
@@ -122,17 +123,17 @@ static void compare_tensors(const char *name, const char *source, const struct t
         bool bare = strcmp(name, "gpt2_published") == 0;
         char *full = memory_format("%s%s", bare ? "transformer." : "", t->name);
         float *x = memory_alloc(t->count, sizeof *x), *y = memory_alloc(t->count, sizeof *y);
-        assert_int_equal(tensorfile_read_f32(&want, t->name, t->rank, t->shape, x, &err), STATUS_OK);
-        if (tensorfile_read_f32(made, full, t->rank, t->shape, y, &err))
+        assert_int_equal(safetensors_read_f32(&want, t->name, t->rank, t->shape, x, &err), STATUS_OK);
+        if (safetensors_read_f32(made, full, t->rank, t->shape, y, &err))
             fail_msg("%s", err.text);
         assert_memory_equal(x, y, t->count * sizeof *x);
-        assert_int_equal(tensorfile_find(made, full)->type, TENSOR_F32);
+        assert_int_equal(safetensors_find(made, full)->type, TENSOR_F32);
         ++*seen;
         free(full);
         free(x);
         free(y);
     }
-    tensorfile_close(&want);
+    safetensors_close(&want);
 }
 
 static void test_exports_give_the_golden_files(void **state)
@@ -143,12 +144,12 @@ static void test_exports_give_the_golden_files(void **state)
     for (int i = 0; i < CASES; i++) {
         char *folder = data_folder_make(), *run = file_join(folder, "run"), *out = file_join(folder, "out");
         char *from = interop_golden(cases[i], NULL), *tensors = file_join(out, "model.safetensors");
-        struct tensorfile made;
+        struct safetensors made;
         struct error err = {0};
         size_t seen = 0;
         import_ok(from, run, &alone);
         export_ok(run, out, &alone);
-        assert_int_equal(tensorfile_open(&made, tensors, &err), STATUS_OK);
+        assert_int_equal(safetensors_open(&made, tensors, &err), STATUS_OK);
         for (size_t f = 0; f < 4; f++) {
             char *source = interop_golden(cases[i], files[f]);
             if (access(source, F_OK) == 0)
@@ -157,7 +158,7 @@ static void test_exports_give_the_golden_files(void **state)
         }
         /* A Llama here has all biases or none: those it lacked are zeros. */
         assert_int_equal(made.count, seen + (strcmp(cases[i], "llama_sharded") == 0 ? 6 : 0));
-        tensorfile_close(&made);
+        safetensors_close(&made);
         data_folder_remove(folder);
         free(run);
         free(out);
@@ -202,19 +203,19 @@ static void test_configurations_survive(void **state)
 
 static void same_parameters(const char *one, const char *two)
 {
-    struct modelfile a, b;
+    struct saved_model a, b;
     struct error err = {0};
-    if (modelfile_open(&a, one, &err) || modelfile_open(&b, two, &err))
+    if (saved_model_open(&a, one, &err) || saved_model_open(&b, two, &err))
         fail_msg("%s", err.text);
     assert_int_equal(a.table.count, b.table.count);
     assert_int_equal(a.folded, b.folded);
     for (int i = 0; i < a.table.count; i++) {
-        const struct tensor *x = tensorfile_find(&a.file, a.table.rows[i].name),
-                            *y = tensorfile_find(&b.file, a.table.rows[i].name);
+        const struct tensor *x = safetensors_find(&a.file, a.table.rows[i].name),
+                            *y = safetensors_find(&b.file, a.table.rows[i].name);
         assert_memory_equal(x->data, y->data, x->count * sizeof(float));
     }
-    modelfile_close(&a);
-    modelfile_close(&b);
+    saved_model_close(&a);
+    saved_model_close(&b);
 }
 
 /* A model here, there and back again: a GPT-2, a Llama, and a folded Llama without any norm, bit for bit. */
@@ -267,7 +268,7 @@ static void test_widened_models_are_the_same_function(void **state)
         struct config cfg = tiny_model_config(pairs[i]);
         struct tiny_model t;
         struct model folded;
-        struct loaded l, wide;
+        struct loaded_model l, wide;
         struct error err = {0};
         int32_t windows[60];
         uint64_t seed = 5;
@@ -283,8 +284,8 @@ static void test_widened_models_are_the_same_function(void **state)
         }
         export_ok(file, out, &widen);
         import_ok(out, run, &alone);
-        if (load_open(&l, file, &(struct load_options){.threads = 1}, &err) ||
-            load_open(&wide, run, &(struct load_options){.threads = 1}, &err))
+        if (loaded_model_open(&l, file, &(struct loaded_model_options){.threads = 1}, &err) ||
+            loaded_model_open(&wide, run, &(struct loaded_model_options){.threads = 1}, &err))
             fail_msg("%s", err.text);
         assert_int_equal(wide.model.cfg.d_model, 2 * cfg.d_model);
         for (int n = 0; n < 60; n++)
@@ -295,8 +296,8 @@ static void test_widened_models_are_the_same_function(void **state)
             fail_msg("model %d: logits differ by %g", i, difference);
         free(want);
         free(made);
-        load_close(&l);
-        load_close(&wide);
+        loaded_model_close(&l);
+        loaded_model_close(&wide);
         tiny_model_close(&t);
         data_folder_remove(folder);
         char *paths[] = {file, out, run};
@@ -316,11 +317,11 @@ static void test_prefix_and_buffers_change_nothing(void **state)
     char *source = interop_golden("gpt2_published", "model.safetensors"), names[64][96];
     char *one = file_join(bare, "checkpoint.safetensors"), *two = file_join(full, "checkpoint.safetensors");
     const float low = -1e4f;
-    struct tensorfile f;
+    struct safetensors f;
     struct tensor tensors[64];
     struct error err = {0};
     size_t count = 0;
-    assert_int_equal(tensorfile_open(&f, source, &err), STATUS_OK);
+    assert_int_equal(safetensors_open(&f, source, &err), STATUS_OK);
     for (size_t i = 0; i < f.count; i++) {
         const bool mask = f.tensors[i].rank == 4;
         assert_true(count + 3 < 64);
@@ -340,13 +341,13 @@ static void test_prefix_and_buffers_change_nothing(void **state)
     }
     for (size_t i = 0; i < count; i++)
         tensors[i].name = names[i];
-    assert_int_equal(tensorfile_write(file, tensors, count, NULL, &err), STATUS_OK);
-    tensorfile_close(&f);
-    assert_int_equal(tensorfile_open(&f, file, &err), STATUS_OK);
-    assert_non_null(tensorfile_find(&f, "transformer.h.1.attn.masked_bias"));
-    assert_non_null(tensorfile_find(&f, "transformer.h.1.attn.bias"));
-    assert_non_null(tensorfile_find(&f, "lm_head.weight"));
-    tensorfile_close(&f);
+    assert_int_equal(safetensors_write(file, tensors, count, NULL, &err), STATUS_OK);
+    safetensors_close(&f);
+    assert_int_equal(safetensors_open(&f, file, &err), STATUS_OK);
+    assert_non_null(safetensors_find(&f, "transformer.h.1.attn.masked_bias"));
+    assert_non_null(safetensors_find(&f, "transformer.h.1.attn.bias"));
+    assert_non_null(safetensors_find(&f, "lm_head.weight"));
+    safetensors_close(&f);
     interop_copy_file(from, folder, "config.json");
     import_ok(from, bare, &alone);
     import_ok(folder, full, &alone);

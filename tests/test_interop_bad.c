@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
-#include "core/file.h"
-#include "core/fold.h"
-#include "core/interop.h"
-#include "core/memory.h"
+#include "core/base/file.h"
+#include "core/trained/fold.h"
+#include "core/trained/interop.h"
+#include "core/base/memory.h"
 #include "tests/support/data.h"
 #include "tests/support/interop_files.h"
 #include "tests/support/tiny_model.h"
@@ -97,12 +97,12 @@ static void test_lying_tensors(void **state)
     char *folder = data_folder_make(), *out = file_join(folder, "out"), *from = interop_golden("gpt2_published", NULL);
     char *file = file_join(folder, "model.safetensors"),
          *golden = interop_golden("gpt2_published", "model.safetensors");
-    struct tensorfile f;
+    struct safetensors f;
     struct tensor tensors[48];
     struct error err = {0};
     float *numbers = memory_alloc(67 * 16, sizeof *numbers);
     interop_copy_file(from, folder, "config.json");
-    assert_int_equal(tensorfile_open(&f, golden, &err), STATUS_OK);
+    assert_int_equal(safetensors_open(&f, golden, &err), STATUS_OK);
     for (int way = 0; way < 3; way++) {
         size_t count = f.count;
         assert_true(count + 1 < 48);
@@ -123,7 +123,7 @@ static void test_lying_tensors(void **state)
                                                .shape = {67, 16},
                                                .count = 67 * 16,
                                                .data = numbers};
-        assert_int_equal(tensorfile_write(file, tensors, count, NULL, &err), STATUS_OK);
+        assert_int_equal(safetensors_write(file, tensors, count, NULL, &err), STATUS_OK);
         static const char *const texts[3][3] = {
             {"tensor h.1.ln_1.weight: missing, want shape [16]", "tensor h.1.ln_one.weight: no part of the model",
              NULL},
@@ -131,7 +131,7 @@ static void test_lying_tensors(void **state)
             {"tensor lm_head.weight: differs from the embedding", NULL, NULL}};
         expect_import_refusal(folder, out, texts[way]);
     }
-    tensorfile_close(&f);
+    safetensors_close(&f);
     free(numbers);
     data_folder_remove(folder);
     char *paths[] = {out, from, file, golden};

@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "core/file.h"
-#include "core/memory.h"
-#include "harness/log_writer.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "harness/base/log_writer.h"
 
 static char folder[] = "/tmp/taper-log.XXXXXX";
 

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "core/ops.h"
-#include "core/rng.h"
+#include "core/ops/ops.h"
+#include "core/base/rng.h"
 
 static struct backend *open_table(const struct ops **ops, int which)
 {

@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
-#include "core/memory.h"
-#include "core/ops.h"
-#include "core/rng.h"
+#include "core/base/memory.h"
+#include "core/ops/ops.h"
+#include "core/base/rng.h"
 
 static const float step = 0x1p-7f;
 

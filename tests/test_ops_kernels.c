@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "core/cpu/cpu.h"
-#include "core/memory.h"
-#include "core/rng.h"
+#include "core/base/memory.h"
+#include "core/base/rng.h"
 #include "tests/support/ops_case.h"
 
 enum { COUNT = 40001 };

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "core/ops.h"
+#include "core/ops/ops.h"
 
 static const struct ops *table_at(int i)
 {

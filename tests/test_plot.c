@@ -12,12 +12,12 @@
 
 #include <cmocka.h>
 
-#include "core/file.h"
-#include "core/memory.h"
-#include "harness/gnuplot.h"
-#include "harness/plot_data.h"
-#include "harness/plot_figure.h"
-#include "harness/result_sweep.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "harness/results/gnuplot.h"
+#include "harness/results/plot_data.h"
+#include "harness/results/plot_figure.h"
+#include "harness/results/result_sweep.h"
 #include "tests/support/fixture_db.h"
 
 static struct fixture f;

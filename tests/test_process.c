@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "harness/process.h"
+#include "harness/base/process.h"
 
 static void identifies_itself(void **state)
 {

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "core/memory.h"
-#include "harness/protocol.h"
+#include "core/base/memory.h"
+#include "harness/daemon/protocol.h"
 
 static void lines_however_cut(void **state)
 {

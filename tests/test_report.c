@@ -10,12 +10,12 @@
 
 #include <cmocka.h>
 
-#include "core/memory.h"
-#include "harness/report.h"
-#include "harness/report_svg.h"
-#include "harness/report_words.h"
-#include "harness/result_sweep.h"
-#include "harness/spec.h"
+#include "core/base/memory.h"
+#include "harness/results/report.h"
+#include "harness/results/report_svg.h"
+#include "harness/results/report_words.h"
+#include "harness/results/result_sweep.h"
+#include "harness/spec/spec.h"
 #include "tests/support/fixture_db.h"
 
 static struct fixture f;

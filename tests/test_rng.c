@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "core/rng.h"
+#include "core/base/rng.h"
 
 /* Known answers of Random123 (kat_vectors): counter and key all zero, all ones. */
 static void known_answers(void **state)

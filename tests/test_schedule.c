@@ -9,8 +9,8 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "core/params.h"
-#include "core/schedule.h"
+#include "core/model/params.h"
+#include "core/model/schedule.h"
 
 static struct config config_of(const char *const *pairs)
 {

@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "core/file.h"
-#include "core/memory.h"
-#include "core/trainer.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "core/train/trainer.h"
 #include "tests/support/scheduler_bed.h"
 
 static void in_the_order_of_priority_and_arrival(void **state)

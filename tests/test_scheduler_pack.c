@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "core/file.h"
-#include "core/memory.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
 #include "tests/support/scheduler_bed.h"
 
 static void packs_are_of_equal_shape(void **state)

@@ -11,11 +11,11 @@
 
 #include <cmocka.h>
 
-#include "core/config.h"
-#include "core/file.h"
-#include "core/memory.h"
-#include "harness/nvml.h"
-#include "harness/slots.h"
+#include "core/config/config.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "harness/queue/nvml.h"
+#include "harness/queue/slots.h"
 
 static char folder[] = "/tmp/taper-slots.XXXXXX";
 static char *library, *listing;

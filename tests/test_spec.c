@@ -10,11 +10,11 @@
 
 #include <cmocka.h>
 
-#include "core/file.h"
-#include "core/memory.h"
-#include "core/rng.h"
-#include "harness/config_yaml.h"
-#include "harness/spec.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "core/base/rng.h"
+#include "harness/spec/config_yaml.h"
+#include "harness/spec/spec.h"
 
 static int parse(struct spec *spec, const char *text, char **faults, struct error *err)
 {

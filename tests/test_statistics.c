@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "harness/statistics.h"
+#include "harness/results/statistics.h"
 
 static void near(double got, double want, double tolerance)
 {

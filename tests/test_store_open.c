@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "core/file.h"
-#include "core/memory.h"
-#include "harness/store_internal.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "harness/store/store_internal.h"
 #include "tests/support/store_fixture.h"
 
 static struct fixture f;

@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
-#include "core/file.h"
-#include "core/memory.h"
-#include "harness/embedded.h"
-#include "harness/store_internal.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "harness/base/embedded.h"
+#include "harness/store/store_internal.h"
 #include "tests/support/store_fixture.h"
 
 static struct fixture f;

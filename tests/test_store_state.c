@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "harness/store_internal.h"
+#include "harness/store/store_internal.h"
 #include "tests/support/store_fixture.h"
 
 static struct fixture f;

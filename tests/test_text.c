@@ -13,8 +13,8 @@
 #include <sodium.h>
 
 #include "core/data/text.h"
-#include "core/file.h"
-#include "core/memory.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
 #include "tests/support/data.h"
 
 #define SEP TEXT_SEPARATOR

@@ -12,8 +12,8 @@
 
 #include "core/data/pretokenize.h"
 #include "core/data/tokenizer.h"
-#include "core/file.h"
-#include "core/memory.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
 #include "tests/support/data.h"
 
 /* ---- pre-tokenizer ---- */

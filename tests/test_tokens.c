@@ -12,8 +12,8 @@
 
 #include "core/data/bpe_train.h"
 #include "core/data/tokens.h"
-#include "core/file.h"
-#include "core/memory.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
 #include "tests/support/data.h"
 
 enum { HEADER = 128 };

@@ -16,10 +16,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/file.h"
-#include "core/memory.h"
-#include "core/tensorfile.h"
-#include "core/train.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "core/base/safetensors.h"
+#include "core/train/train.h"
 #include "tests/support/data.h"
 #include "tests/support/tiny.h"
 
@@ -345,22 +345,22 @@ static void not_finite(void **state)
     assert_int_equal(train_run(&cfg, &(struct train_options){.dir = dir}, &result, &err), STATUS_FAILED);
     if (strncmp(err.text, "step ", 5) != 0 || !strstr(err.text, ": not finite"))
         fail_msg("'%s' does not say which step is not finite", err.text);
-    struct tensorfile f;
+    struct safetensors f;
     char *path = file_join(dir, "checkpoint.safetensors");
     int64_t step;
-    assert_int_equal(tensorfile_open(&f, path, &err), STATUS_OK);
-    assert_int_equal(tensorfile_read_i64(&f, "state/step", 1, (int64_t[]){1}, &step, &err), STATUS_OK);
+    assert_int_equal(safetensors_open(&f, path, &err), STATUS_OK);
+    assert_int_equal(safetensors_read_i64(&f, "state/step", 1, (int64_t[]){1}, &step, &err), STATUS_OK);
     assert_true(step >= 1 && step <= result.step && step < 400);
     for (size_t i = 0; i < f.count; i++) {                /* the checkpoint that is kept is a good one */
         if (strncmp(f.tensors[i].name, "state/", 6) == 0) /* the target is NaN until it is frozen */
             continue;
         double *values = memory_alloc(f.tensors[i].count, sizeof *values);
-        tensorfile_read_f64(&f, f.tensors[i].name, f.tensors[i].rank, f.tensors[i].shape, values, &err);
+        safetensors_read_f64(&f, f.tensors[i].name, f.tensors[i].rank, f.tensors[i].shape, values, &err);
         for (size_t j = 0; j < f.tensors[i].count; j++)
             assert_true(isfinite(values[j]));
         free(values);
     }
-    tensorfile_close(&f);
+    safetensors_close(&f);
     free(path);
     free(dir);
 }

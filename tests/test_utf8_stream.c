@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "harness/utf8_stream.h"
+#include "harness/base/utf8_stream.h"
 #include "tests/support/data.h"
 
 /* What has been written so far. */

@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "core/cpu/cpu.h"
-#include "core/parallel.h"
+#include "core/base/parallel.h"
 
 /* Every thread takes its share of every segment: a segment is one tensor, and the large ones decide. */
 enum { GRAIN = 4096 };

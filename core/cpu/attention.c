@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "core/cpu/cpu.h"
-#include "core/parallel.h"
+#include "core/base/parallel.h"
 
 /* A thread takes whole heads (b, h). Forward it goes by tiles of queries, whose scores against every key they see fit
  * the first cache or nearly; backward, where the log-sum-exp is known, by blocks of keys and in each by tiles of

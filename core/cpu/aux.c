@@ -1,5 +1,5 @@
 #include "core/cpu/cpu.h"
-#include "core/parallel.h"
+#include "core/base/parallel.h"
 
 struct aux_job {
     const struct kernels *kernels;

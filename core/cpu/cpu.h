@@ -6,7 +6,7 @@
 #define TAPER_CORE_CPU_CPU_H
 
 #include "core/cpu/kernels.h"
-#include "core/ops.h"
+#include "core/ops/ops.h"
 #include "core/ref/blocks.h"
 #include "core/ref/staged.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/parallel.h"
+#include "core/base/parallel.h"
 
 #include <cblas.h> /* last: complex.h takes the name I */
 
@@ -32,7 +32,7 @@ static void *find(void *library, const char *name, bool needed)
 }
 
 /* A missing library ends the program, as it would have at the start: nothing can be computed without it. Global, so
- * that harness/libraries.c can ask for its version. */
+ * that harness/base/libraries.c can ask for its version. */
 static void open_library(void)
 {
     void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_GLOBAL);

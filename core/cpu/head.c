@@ -3,7 +3,7 @@
 
 #include "core/cpu/cpu.h"
 #include "core/cpu/gemm.h"
-#include "core/parallel.h"
+#include "core/base/parallel.h"
 
 /* Threads split rows; a thread goes by blocks of rows, and within a block by chunks of the vocabulary, twice:
  *  1. logits of the chunk, and while it is in the second cache its maximum, exponentials, sum and statistics;

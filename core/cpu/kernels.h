@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/ops.h"
+#include "core/ops/ops.h"
 
 /* What one pass over a row of logits yields. */
 struct row_stats {

@@ -1,6 +1,6 @@
 #include "core/cpu/cpu.h"
 #include "core/cpu/gemm.h"
-#include "core/parallel.h"
+#include "core/base/parallel.h"
 
 /* Threads split tokens; a thread goes through its tokens in blocks whose activations stay in the second cache between
  * the product and the activation, all alike in size. A product is the BLAS's, which packs the weight matrix for every

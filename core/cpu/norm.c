@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "core/cpu/cpu.h"
-#include "core/parallel.h"
+#include "core/base/parallel.h"
 
 /* A row's work is too little to share; a thread takes a run of rows and its own sums, added in order of threads. */
 

@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "core/cpu/cpu.h"
-#include "core/parallel.h"
+#include "core/base/parallel.h"
 
 struct job {
     const struct kernels *kernels;

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "core/cpu/cpu.h"
-#include "core/memory.h"
+#include "core/base/memory.h"
 
 const float *cpu_rope(struct backend *be, int T, int D, float theta)
 {

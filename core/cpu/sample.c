@@ -1,9 +1,9 @@
 #include <math.h>
 
 #include "core/cpu/cpu.h"
-#include "core/parallel.h"
+#include "core/base/parallel.h"
 #include "core/ref/ref.h"
-#include "core/rng.h"
+#include "core/base/rng.h"
 
 /* Lowest index of the greatest number, 0 when there is none. */
 static int argmax(const float *z, int V)

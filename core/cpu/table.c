@@ -3,7 +3,7 @@
 
 #include "core/cpu/cpu.h"
 #include "core/cpu/gemm.h"
-#include "core/memory.h"
+#include "core/base/memory.h"
 #include "core/ref/ref.h"
 
 static int cpu_create(struct backend **out, const struct backend_options *options, struct error *err)

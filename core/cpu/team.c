@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/parallel.h"
+#include "core/base/parallel.h"
 
 enum { LINE = 64, EAGER = 100, SPINS = 160, TURNS = 250 };
 

@@ -7,7 +7,7 @@
 #ifndef TAPER_CORE_CPU_TEAM_H
 #define TAPER_CORE_CPU_TEAM_H
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 struct team;
 

@@ -1,6 +1,6 @@
 #include "core/data/batch.h"
 
-#include "core/rng.h"
+#include "core/base/rng.h"
 
 void batch_windows(const struct tokens *tokens, uint64_t seed, int64_t step, int64_t count, int64_t T, int32_t *out)
 {

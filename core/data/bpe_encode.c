@@ -5,7 +5,7 @@
 
 #include "core/data/pretokenize.h"
 #include "core/data/tokenizer_internal.h"
-#include "core/memory.h"
+#include "core/base/memory.h"
 
 enum {
     SLOT_BYTES = 30, /* the longest piece that is cached */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "core/data/bpe_words.h"
-#include "core/memory.h"
+#include "core/base/memory.h"
 
 #define NOWHERE UINT32_MAX
 #define DEAD    UINT32_MAX /* the symbol where a token was joined to the one before it */

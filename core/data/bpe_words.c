@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "core/data/pretokenize.h"
-#include "core/memory.h"
-#include "core/parallel.h"
+#include "core/base/memory.h"
+#include "core/base/parallel.h"
 
 enum { BATCH_BYTES = 32 << 20 }; /* between two reports of progress */
 

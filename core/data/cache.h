@@ -5,7 +5,7 @@
 #ifndef TAPER_CORE_DATA_CACHE_H
 #define TAPER_CORE_DATA_CACHE_H
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* The directory, on the heap; not made yet. STATUS_BAD_INPUT when no variable says where (no HOME). */
 int cache_directory(char **out, struct error *err);

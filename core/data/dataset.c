@@ -10,9 +10,9 @@
 
 #include "core/data/bpe_train.h"
 #include "core/data/cache.h"
-#include "core/data/corpus.h"
+#include "core/data/corpus/corpus.h"
 #include "core/data/fetch.h"
-#include "core/memory.h"
+#include "core/base/memory.h"
 
 enum { TRAINER_VERSION = 1 }; /* raised when the same text would give another tokenizer */
 

@@ -6,7 +6,7 @@
 #ifndef TAPER_CORE_DATA_DATASET_H
 #define TAPER_CORE_DATA_DATASET_H
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/data/progress.h"
 #include "core/data/tokenizer.h"
 #include "core/data/tokens.h"

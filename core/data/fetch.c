@@ -12,8 +12,8 @@
 
 #include "core/data/cache.h"
 #include "core/data/fetch_curl.h"
-#include "core/file.h"
-#include "core/memory.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
 
 enum { SUM_HEX = 64 };
 

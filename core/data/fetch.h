@@ -12,7 +12,7 @@
 #define TAPER_CORE_DATA_FETCH_H
 
 #include "core/data/progress.h"
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* The files of a data set, as fetch_find gives them: static data. */
 struct fetch_file {

@@ -3,7 +3,7 @@
 #define TAPER_CORE_DATA_FETCH_CURL_H
 
 #include "core/data/progress.h"
-#include "core/error.h"
+#include "core/base/error.h"
 
 struct fetch_download {
     const char *url, *part; /* from where, to where */

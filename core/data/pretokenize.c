@@ -6,7 +6,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-#include "core/memory.h"
+#include "core/base/memory.h"
 
 /* Unicode's White_Space, spelled out: PCRE2's own \s also takes U+180E. */
 #define SPACES                                                                                                         \

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "core/file.h"
-#include "core/memory.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
 
 static const char separator[] = TEXT_SEPARATOR;
 enum { SEPARATOR = sizeof separator - 1 };

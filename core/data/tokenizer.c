@@ -7,7 +7,7 @@
 
 #include "core/data/text.h"
 #include "core/data/tokenizer_internal.h"
-#include "core/memory.h"
+#include "core/base/memory.h"
 
 /* The bytes GPT-2 shows as themselves (Latin-1); the others get the code points from 256 on, in order. */
 static bool shown_as_itself(int byte)

@@ -7,8 +7,8 @@
 
 #include "core/data/text.h"
 #include "core/data/tokenizer_internal.h"
-#include "core/file.h"
-#include "core/memory.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
 
 #define VOCAB_NAME  "vocab.json"
 #define MERGES_NAME "merges.txt"

@@ -12,7 +12,7 @@
 #include "core/data/progress.h"
 #include "core/data/text.h"
 #include "core/data/tokenizer.h"
-#include "core/file.h"
+#include "core/base/file.h"
 
 /* Read-only once open: any number of threads may use it. */
 struct tokens {

@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/memory.h"
+#include "core/base/memory.h"
 #include "core/ref/ref.h"
 
 void ref_rotate(float *x, int D, int t, double theta, double sign)

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/base/memory.h"
 #include "core/ref/ref.h"
 
 /* softmax(q . k_u / sqrt(D)) v_u over the cached positions u = 0..last of one head. */

@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/memory.h"
+#include "core/base/memory.h"
 #include "core/ref/ref.h"
 
 /* The larger one; NaN when either is. */

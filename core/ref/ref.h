@@ -1,11 +1,11 @@
-/* The plain reference: one function for every slot of the ops table (core/ops.h says what each does).
+/* The plain reference: one function for every slot of the ops table (core/ops/ops.h says what each does).
  *
  * Plain loops, double accumulation, one thread, never optimised: what the fast implementations are compared with. The
  * functions ignore the backend, so another implementation may use any of them as its own. */
 #ifndef TAPER_CORE_REF_REF_H
 #define TAPER_CORE_REF_REF_H
 
-#include "core/ops.h"
+#include "core/ops/ops.h"
 
 void ref_upload(struct backend *be, void *to, const void *from, size_t bytes);
 void ref_download(struct backend *be, void *to, const void *from, size_t bytes);

@@ -2,9 +2,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "core/memory.h"
+#include "core/base/memory.h"
 #include "core/ref/ref.h"
-#include "core/rng.h"
+#include "core/base/rng.h"
 
 struct choice {
     double logit;

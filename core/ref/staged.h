@@ -2,7 +2,7 @@
 #ifndef TAPER_CORE_REF_STAGED_H
 #define TAPER_CORE_REF_STAGED_H
 
-#include "core/ops.h"
+#include "core/ops/ops.h"
 
 /* Zeroed: nothing staged. Belongs to one thread. */
 struct staged {

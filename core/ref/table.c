@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "core/memory.h"
+#include "core/base/memory.h"
 #include "core/ref/blocks.h"
 #include "core/ref/ref.h"
 #include "core/ref/staged.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "core/cpu/gemm.h"
-#include "core/memory.h"
-#include "core/parallel.h"
+#include "core/base/memory.h"
+#include "core/base/parallel.h"
 
 double bench_now(clockid_t clock)
 {

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/file.h"
-#include "core/memory.h"
-#include "core/rng.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "core/base/rng.h"
 
 char *data_folder_make(void)
 {

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "core/memory.h"
+#include "core/base/memory.h"
 
 #define GOOD(call)                                                                                                     \
     do {                                                                                                               \

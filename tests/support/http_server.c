@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/memory.h"
+#include "core/base/memory.h"
 
 static void give_up(const char *what)
 {

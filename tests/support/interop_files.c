@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "core/file.h"
-#include "core/memory.h"
-#include "core/modelfile.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "core/trained/saved_model.h"
 #include "tests/support/data.h"
 
 char *interop_golden(const char *name, const char *file)
@@ -32,8 +32,9 @@ void interop_write_model(const char *path, const struct model *m)
 {
     struct error err = {0};
     float *params = model_download(m, m->params), *c = model_download_c(m);
-    const struct modelfile_content content = {.cfg = &m->cfg, .table = &m->table, .params = params, .c = c, .step = 4};
-    if (modelfile_write(path, &content, &err))
+    const struct saved_model_content content = {
+        .cfg = &m->cfg, .table = &m->table, .params = params, .c = c, .step = 4};
+    if (saved_model_write(path, &content, &err))
         fail_msg("%s", err.text);
     free(params);
     free(c);

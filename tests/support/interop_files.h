@@ -2,7 +2,7 @@
 #ifndef TAPER_TESTS_SUPPORT_INTEROP_FILES_H
 #define TAPER_TESTS_SUPPORT_INTEROP_FILES_H
 
-#include "core/model.h"
+#include "core/model/model.h"
 
 /* The path of a golden folder, or with `file` of a file in it; the caller frees it. */
 char *interop_golden(const char *name, const char *file);

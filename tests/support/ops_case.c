@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
-#include "core/rng.h"
+#include "core/base/memory.h"
+#include "core/base/rng.h"
 
 enum { GUARD = 256 }; /* bytes before and after a buffer */
 

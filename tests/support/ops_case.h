@@ -7,7 +7,7 @@
 #ifndef TAPER_TESTS_SUPPORT_OPS_CASE_H
 #define TAPER_TESTS_SUPPORT_OPS_CASE_H
 
-#include "core/ops.h"
+#include "core/ops/ops.h"
 
 enum { CASE_BUFFERS = 24, CASE_DIMS = 8 };
 enum buffer_type { BUFFER_F32, BUFFER_F64, BUFFER_I32 };

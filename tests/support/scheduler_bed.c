@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "core/file.h"
-#include "core/memory.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
 
 struct scheduler_bed bed;
 

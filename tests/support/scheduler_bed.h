@@ -2,7 +2,7 @@
 #ifndef TAPER_TESTS_SUPPORT_SCHEDULER_BED_H
 #define TAPER_TESTS_SUPPORT_SCHEDULER_BED_H
 
-#include "harness/scheduler.h"
+#include "harness/queue/scheduler.h"
 
 enum { SCRIPTED_JOBS_MOST = 256, SCRIPTED_PACK_MOST = 8 };
 

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "core/file.h"
-#include "core/memory.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
 
 void fixture_open(struct fixture *f)
 {

@@ -2,9 +2,9 @@
 #ifndef TAPER_TESTS_STORE_FIXTURE_H
 #define TAPER_TESTS_STORE_FIXTURE_H
 
-#include "harness/home.h"
-#include "harness/intake.h"
-#include "harness/store.h"
+#include "harness/base/home.h"
+#include "harness/store/intake.h"
+#include "harness/store/store.h"
 
 /* A call that must succeed, with a last argument named err; fails the test with its text. Wants cmocka.h. */
 #define GOOD(call)                                                                                                     \

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "core/file.h"
-#include "core/memory.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
 
 static const char *const settings[] = {
     "model.d_model=16",   "model.layers=2",  "model.heads=2",      "model.context=16", "model.vocab=300",

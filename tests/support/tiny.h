@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <sys/types.h>
 
-#include "core/config.h"
+#include "core/config/config.h"
 
 /* Point TAPER_CACHE into a private folder (kept for the process), so that no test sees another's cache. */
 void tiny_cache(const char *folder);

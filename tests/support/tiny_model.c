@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "core/memory.h"
-#include "core/rng.h"
+#include "core/base/memory.h"
+#include "core/base/rng.h"
 
 const char *const tiny_model_names[TINY_MODEL_KINDS] = {
     "rms learned gelu", "rms rope swiglu untied", "layernorm gelu_tanh biases", "layernorm rope swiglu",

@@ -2,7 +2,7 @@
 #ifndef TAPER_TESTS_SUPPORT_TINY_MODEL_H
 #define TAPER_TESTS_SUPPORT_TINY_MODEL_H
 
-#include "core/model.h"
+#include "core/model/model.h"
 
 struct tiny_model {
     struct model m;

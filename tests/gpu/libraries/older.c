@@ -1,5 +1,5 @@
 /* A GPU library of another version. */
-#include "core/gpu_load.h"
+#include "core/ops/gpu_load.h"
 
 gpu_library_function taper_gpu_library;
 

@@ -1,5 +1,5 @@
 /* A GPU library whose table has a gap. */
-#include "core/gpu_load.h"
+#include "core/ops/gpu_load.h"
 
 gpu_library_function taper_gpu_library;
 

@@ -1,5 +1,5 @@
 /* A GPU library over the simulated device of the program that loads it, whose table the program gives. */
-#include "core/gpu_load.h"
+#include "core/ops/gpu_load.h"
 #include "gpu/backend.h"
 #include "tests/gpu/libraries/simulated.h"
 

@@ -2,7 +2,7 @@
 #ifndef TAPER_TESTS_GPU_LIBRARIES_SIMULATED_H
 #define TAPER_TESTS_GPU_LIBRARIES_SIMULATED_H
 
-#include "core/ops.h"
+#include "core/ops/ops.h"
 
 const struct ops *simulated_ops(void);
 

@@ -1,5 +1,5 @@
 /* A GPU library whose dependency is not there, as CUDA's are not on most machines. */
-#include "core/gpu_load.h"
+#include "core/ops/gpu_load.h"
 
 extern int cudaNothingOfThisName(void);
 gpu_library_function taper_gpu_library;

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/bench_decode.h"
-#include "core/memory.h"
-#include "core/rng.h"
-#include "core/trainer.h"
+#include "core/decode/bench_decode.h"
+#include "core/base/memory.h"
+#include "core/base/rng.h"
+#include "core/train/trainer.h"
 #include "tests/gpu/tool/tool.h"
 
 enum { PACK_MOST = 8, WARM_STEPS = 4 };

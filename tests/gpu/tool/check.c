@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
-#include "core/rng.h"
-#include "core/trainer.h"
+#include "core/base/memory.h"
+#include "core/base/rng.h"
+#include "core/train/trainer.h"
 #include "tests/gpu/tool/tool.h"
 #include "tests/support/ops_case.h"
 

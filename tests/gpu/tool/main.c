@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/gpu_load.h"
-#include "core/parallel.h"
+#include "core/ops/gpu_load.h"
+#include "core/base/parallel.h"
 #include "tests/gpu/tool/tool.h"
 
 struct words {

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/file.h"
-#include "core/version.h"
+#include "core/base/file.h"
+#include "core/base/version.h"
 #include "tests/gpu/tool/tool.h"
 
 double tool_seconds(void)

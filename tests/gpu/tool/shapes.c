@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/base/memory.h"
 #include "tests/gpu/tool/tool.h"
 #include "tests/support/ops_case.h"
 

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "core/config.h"
-#include "core/ops.h"
+#include "core/config/config.h"
+#include "core/ops/ops.h"
 
 /* Rows of {name, value, bound or 0, unit, ok, seconds}. */
 struct tool_report {

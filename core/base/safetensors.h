@@ -1,0 +1,65 @@
+/* safetensors files: named tensors behind a JSON header, read by map and written whole or not at all.
+ *
+ * Layout (the published format): 8 bytes little-endian header length, the header, then the bytes of the tensors with no
+ * holes. The reader believes nothing: header length, JSON, every dtype, shape, offset and size are checked, tensors may
+ * neither overlap nor leave gaps. Tensors of a reader point into the map and live until safetensors_close. */
+#ifndef TAPER_CORE_BASE_SAFETENSORS_H
+#define TAPER_CORE_BASE_SAFETENSORS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+
+enum { TENSOR_RANK = 8 };
+enum tensor_type { TENSOR_F64, TENSOR_F32, TENSOR_F16, TENSOR_BF16, TENSOR_I64, TENSOR_I32, TENSOR_U8 };
+
+struct tensor {
+    const char *name;
+    enum tensor_type type;
+    int rank; /* 0: a scalar */
+    int64_t shape[TENSOR_RANK];
+    size_t count;     /* elements */
+    const void *data; /* unaligned in a reader */
+};
+
+struct safetensors {
+    struct file_map map;
+    char *path;
+    json_t *header;         /* owns the names */
+    struct tensor *tensors; /* sorted by name */
+    size_t count;
+};
+
+int safetensors_open(struct safetensors *f, const char *path, struct error *err);
+void safetensors_close(struct safetensors *f); /* fine on a zeroed one */
+
+/* NULL when there is none of that name. */
+const struct tensor *safetensors_find(const struct safetensors *f, const char *name);
+
+/* A string of __metadata__, NULL when absent. */
+const char *safetensors_metadata(const struct safetensors *f, const char *key);
+
+/* The tensor of a name with exactly this shape, converted. Errors name file, tensor, wanted and found. */
+int safetensors_read_f32(const struct safetensors *f, const char *name, int rank, const int64_t *shape, float *out,
+                         struct error *err);
+int safetensors_read_f64(const struct safetensors *f, const char *name, int rank, const int64_t *shape, double *out,
+                         struct error *err);
+int safetensors_read_i64(const struct safetensors *f, const char *name, int rank, const int64_t *shape, int64_t *out,
+                         struct error *err);
+
+/* Write tensors in the order given (data aligned as their type wants), and metadata: an object of strings, or NULL. */
+int safetensors_write(const char *path, const struct tensor *tensors, size_t count, const json_t *metadata,
+                      struct error *err);
+
+/* "F32", and its size in bytes. */
+const char *tensor_type_name(enum tensor_type type);
+size_t tensor_type_size(enum tensor_type type);
+
+/* "[512, 64]" into to, which is returned. */
+char *tensor_shape_text(int rank, const int64_t *shape, char *to, size_t room);
+
+#endif

@@ -1,0 +1,11 @@
+#include "core/base/version.h"
+
+const char *version_string(void)
+{
+    return TAPER_VERSION;
+}
+
+const char *version_revision(void)
+{
+    return TAPER_REVISION;
+}

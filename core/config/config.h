@@ -1,0 +1,144 @@
+/* The configuration of a run: a flat set of dotted keys with typed values, from ONE table in config_keys.c.
+ *
+ * The table drives YAML files, --set, `taper help config`, the checks, the canonical JSON and the run's identity.
+ * Life: config_init, config_set any number of times (later wins), config_finish once. Only a finished configuration
+ * may be trained on; finishing fills what was left to the preset or to `auto`, and checks keys against each other.
+ * A struct config holds no heap memory: copy it by assignment. Not thread-safe while being set. */
+#ifndef TAPER_CORE_CONFIG_CONFIG_H
+#define TAPER_CORE_CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include "core/base/error.h"
+#include "core/base/kinds.h"
+
+enum { CONFIG_TEXT = 512, CONFIG_KEYS_MOST = 96 };
+
+/* A length of training: steps ("500") or a part of the run ("5%"). */
+struct config_length {
+    double value; /* steps, or percent of the run */
+    bool fraction;
+};
+
+/* A number, or the word that stands for "found out by the run". */
+struct config_target {
+    double value;
+    bool word;
+};
+
+struct config {
+    char model_size[32]; /* a preset's name */
+    int64_t d_model, layers, heads, head_dim, context, vocab, d_ff;
+    int norm, pos, mlp; /* enum norm_kind, pos_kind, mlp_kind */
+    double norm_eps, rope_theta, init_std;
+    bool bias, tied;
+
+    int sites, gate_shape; /* enum taper_sites, gate_shape */
+    struct config_length gate_warmup, gate_end;
+    double gate_value, ema;
+    double aux_lambda;
+    struct config_target aux_target;
+
+    int64_t steps, batch, accumulate;
+    double lr, lr_final;
+    struct config_length lr_warmup;
+    int lr_schedule;
+    double beta1, beta2, adam_eps, weight_decay, clip;
+
+    char corpus[CONFIG_TEXT], tokenizer[CONFIG_TEXT], valid[CONFIG_TEXT];
+    int64_t corpus_size, corpus_seed;
+
+    struct config_length eval_every, checkpoint_every;
+    int64_t log_every, eval_tokens, sample_tokens;
+    char sample_prompt[CONFIG_TEXT];
+
+    int device, precision;
+    int64_t threads;
+    int64_t seed;
+
+    bool given[CONFIG_KEYS_MOST]; /* by table row: set explicitly, so that a preset leaves it alone */
+    bool finished;
+};
+
+enum config_type { CONFIG_INT, CONFIG_REAL, CONFIG_BOOL, CONFIG_WORD, CONFIG_STRING, CONFIG_LENGTH, CONFIG_TARGET };
+
+enum {
+    CONFIG_RESULT = 1, /* the key changes the result, and so the run's name */
+    CONFIG_SHAPE = 2,  /* it changes the sizes of what is in memory, or of a step's matrix work */
+};
+
+/* One row of the table. */
+struct config_key {
+    const char *name; /* "model.d_model" */
+    enum config_type type;
+    size_t offset;            /* in struct config */
+    const char *fallback;     /* default, as text ("auto" for an INT that config_finish derives: stored as 0) */
+    double low, high;         /* inclusive bounds (INT, REAL, TARGET, LENGTH in steps) */
+    const char *const *words; /* CONFIG_WORD: the spellings, in the order of the enum, NULL-terminated;
+                                 CONFIG_TARGET: words[0] is the word */
+    unsigned effect;          /* CONFIG_RESULT, CONFIG_SHAPE */
+    const char *help;
+};
+
+/* The table; *count rows. */
+const struct config_key *config_keys(int *count);
+
+/* The row of a name, NULL when unknown. */
+const struct config_key *config_key_find(const char *name);
+
+/* The known key nearest to a misspelt one (edit distance), NULL when none is near. */
+const char *config_key_nearest(const char *name);
+
+/* Every key at its default, none given. */
+void config_init(struct config *cfg);
+
+/* Set one key from its textual value. Errors (STATUS_BAD_INPUT) name the key, what is wanted and what was found;
+ * cfg is then unchanged. */
+int config_set(struct config *cfg, const char *name, const char *value, struct error *err);
+
+/* config_set of "KEY=VALUE". */
+int config_set_pair(struct config *cfg, const char *pair, struct error *err);
+
+/* Apply the preset, derive what is auto, check keys against each other. All faults are reported at once, a line each.
+ */
+int config_finish(struct config *cfg, struct error *err);
+
+/* The number of "12.5%", -1 when the text is not of that kind. */
+double config_percent(const char *text);
+
+/* Steps of a length in a run of `steps` steps (rounded to nearest). */
+int64_t config_steps(struct config_length length, int64_t steps);
+
+/* One key's value as text that config_set takes back; to must hold CONFIG_TEXT bytes. Returns to. */
+char *config_get(const struct config *cfg, const struct config_key *key, char *to);
+
+/* All keys as a JSON object, typed ("5%" stays a string). A new reference. */
+json_t *config_to_json(const struct config *cfg);
+
+/* The reverse; the result is finished. `where` names the source in errors. Unknown keys are errors. */
+int config_from_json(struct config *cfg, const json_t *object, const char *where, struct error *err);
+
+/* The canonical JSON (sorted, compact) of the keys that change the result, lengths in steps, with the corpus and the
+ * tokenizer as the digests given instead of their paths. On the heap; the caller frees it. */
+char *config_canonical(const struct config *cfg, const char *corpus_digest, const char *tokenizer_digest);
+
+enum { CONFIG_ID = 13 };
+
+/* The run's name: the first 12 hex digits of the BLAKE2b-256 of config_canonical. */
+void config_identity(const struct config *cfg, const char *corpus_digest, const char *tokenizer_digest,
+                     char id[CONFIG_ID]);
+
+/* The shape: the same digits of the keys that are CONFIG_SHAPE. Runs of equal shape take as much memory, and as long
+ * for a step, as one another, but for what is done element by element at the tapered sites and for the auxiliary loss.
+ */
+void config_shape(const struct config *cfg, char shape[CONFIG_ID]);
+
+/* `taper help config`: every key with type, default, bounds and help. */
+void config_print_help(FILE *out);
+
+#endif

@@ -1,0 +1,140 @@
+/* The one table of configuration keys, and the presets of model.size. */
+#include <float.h>
+
+#include "core/config/config_internal.h"
+
+static const char *const norm_words[] = {"rmsnorm", "layernorm", NULL};
+static const char *const pos_words[] = {"learned", "rope", NULL};
+static const char *const mlp_words[] = {"gelu", "gelu_tanh", "swiglu", NULL};
+static const char *const sites_words[] = {"none", "internal", "all", NULL};
+static const char *const gate_words[] = {"cosine", "linear", "step", "constant", NULL};
+static const char *const lr_words[] = {"cosine", "linear", "constant", NULL};
+static const char *const device_words[] = {"cpu", "cuda", NULL};
+static const char *const precision_words[] = {"auto", "fp32", "bf16", NULL};
+static const char *const target_words[] = {"calibrated", NULL};
+
+/* clang-format off */
+/* What a key decides. */
+#define NOTHING 0
+#define RESULT CONFIG_RESULT
+#define SHAPE CONFIG_SHAPE
+#define BOTH (CONFIG_RESULT | CONFIG_SHAPE)
+
+#define INT(name, field, fallback, low, high, effect, help)                                                               \
+    {name, CONFIG_INT, offsetof(struct config, field), fallback, low, high, NULL, effect, help}
+#define REAL(name, field, fallback, low, high, effect, help)                                                              \
+    {name, CONFIG_REAL, offsetof(struct config, field), fallback, low, high, NULL, effect, help}
+#define BOOL(name, field, fallback, effect, help)                                                                         \
+    {name, CONFIG_BOOL, offsetof(struct config, field), fallback, 0, 1, NULL, effect, help}
+#define WORD(name, field, fallback, words, effect, help)                                                                  \
+    {name, CONFIG_WORD, offsetof(struct config, field), fallback, 0, 0, words, effect, help}
+#define TEXT(name, field, fallback, effect, help)                                                                         \
+    {name, CONFIG_STRING, offsetof(struct config, field), fallback, 0, 0, NULL, effect, help}
+#define LENGTH(name, field, fallback, effect, help)                                                                       \
+    {name, CONFIG_LENGTH, offsetof(struct config, field), fallback, 0, 1e9, NULL, effect, help}
+/* clang-format on */
+
+static const struct config_key keys[] = {
+    TEXT("model.size", model_size, "demo", NOTHING, "preset of the model keys: " CONFIG_PRESET_NAMES),
+    INT("model.d_model", d_model, "auto", 1, 65536, BOTH, "width of the residual stream (auto: the preset's)"),
+    INT("model.layers", layers, "auto", 1, 1024, BOTH, "transformer blocks (auto: the preset's)"),
+    INT("model.heads", heads, "auto", 1, 1024, BOTH, "attention heads (auto: d_model / head_dim)"),
+    INT("model.head_dim", head_dim, "auto", 1, 1024, NOTHING,
+        "width of a head where heads is auto (auto: the preset's)"),
+    INT("model.context", context, "auto", 1, 1048576, BOTH, "tokens the model sees (auto: the preset's)"),
+    INT("model.vocab", vocab, "auto", 2, 16777216, BOTH, "vocabulary entries (auto: the preset's)"),
+    INT("model.d_ff", d_ff, "auto", 1, 262144, BOTH,
+        "width of the MLP (auto: 4 d_model; swiglu: 8/3 d_model rounded up to a multiple of 32)"),
+    WORD("model.norm", norm, "rmsnorm", norm_words, BOTH, "normalization: rmsnorm, or layernorm with its shift beta"),
+    REAL("model.norm_eps", norm_eps, "1e-6", 0, 1, RESULT, "added to the mean square under the root"),
+    WORD("model.pos", pos, "learned", pos_words, BOTH, "positions: a learned table, or rotary embedding"),
+    REAL("model.rope_theta", rope_theta, "10000", 1, 1e9, RESULT, "base of the rotary frequencies"),
+    WORD("model.mlp", mlp, "gelu", mlp_words, BOTH, "activation of the MLP: gelu (erf), gelu_tanh, swiglu"),
+    BOOL("model.bias", bias, "false", BOTH, "biases in the linear layers"),
+    BOOL("model.tied", tied, "true", BOTH, "output head shares the token embedding"),
+    REAL("model.init_std", init_std, "0.02", 0, 10, RESULT,
+         "standard deviation of the initial weights; residual projections divide it by sqrt(2 layers)"),
+    WORD("taper.sites", sites, "none", sites_words, RESULT,
+         "which norms are tapered: none, internal (both of every block), all (and the final one)"),
+    LENGTH("gate.warmup", gate_warmup, "5%", RESULT, "gate 1 and calibration until here (k_warm)"),
+    LENGTH("gate.end", gate_end, "40%", RESULT, "gate 0 from here on (k_end)"),
+    WORD("gate.shape", gate_shape, "cosine", gate_words, RESULT,
+         "between warmup and end: cosine, linear; step stays 1 until end; constant is gate.value after warmup, for "
+         "good"),
+    REAL("gate.value", gate_value, "0.5", 0, 1, RESULT, "the gate of shape constant"),
+    REAL("taper.ema", ema, "0.99", 0, 0.999999, RESULT, "decay of the calibration averages"),
+    REAL("aux.lambda", aux_lambda, "0", 0, 1e6, RESULT, "weight of the scale-anchoring loss; 0 is off"),
+    {"aux.target", CONFIG_TARGET, offsetof(struct config, aux_target), "calibrated", 0, 1e6, target_words, RESULT,
+     "target scale s_tgt: calibrated over the warmup, or a number"},
+    INT("train.steps", steps, "1000", 1, 1000000000, RESULT, "optimizer steps (K)"),
+    INT("train.batch", batch, "16", 1, 1048576, BOTH, "windows of model.context tokens in a micro-batch"),
+    INT("train.accumulate", accumulate, "1", 1, 65536, BOTH, "micro-batches in a step"),
+    REAL("train.lr", lr, "6e-4", 0, 100, RESULT, "peak learning rate"),
+    REAL("train.lr_final", lr_final, "0.1", 0, 1, RESULT, "final learning rate as a part of the peak"),
+    LENGTH("train.lr_warmup", lr_warmup, "2%", RESULT, "linear warm-up of the learning rate"),
+    WORD("train.lr_schedule", lr_schedule, "cosine", lr_words, RESULT, "after the warm-up"),
+    REAL("train.beta1", beta1, "0.9", 0, 0.999999, RESULT, "AdamW: decay of the first moment"),
+    REAL("train.beta2", beta2, "0.95", 0, 0.99999999, RESULT, "AdamW: decay of the second moment"),
+    REAL("train.adam_eps", adam_eps, "1e-8", 0, 1, RESULT, "AdamW: added to the root of the second moment"),
+    REAL("train.weight_decay", weight_decay, "0.1", 0, 10, RESULT, "AdamW: decay of tensors of two or more dimensions"),
+    REAL("train.clip", clip, "1", 0, 1e9, RESULT, "largest global gradient norm; 0 is no clipping"),
+    TEXT("data.corpus", corpus, "stories", RESULT,
+         "stories (built in), tinystories (taper data fetch), or a text file or directory"),
+    INT("data.size", corpus_size, "20000000", 10000, 1000000000000, RESULT,
+        "bytes of the built-in stories (2M hold a vocabulary of 10000)"),
+    INT("data.seed", corpus_seed, "1", 0, 9007199254740991, RESULT, "seed of the built-in stories"),
+    TEXT("data.tokenizer", tokenizer, "auto", RESULT,
+         "directory with vocab.json and merges.txt, or auto: trained on the corpus to model.vocab entries"),
+    TEXT("data.valid", valid, "auto", RESULT,
+         "validation text: a file or directory, or the last part of the documents (5%); auto: tinystories' own, else "
+         "5%"),
+    LENGTH("eval.every", eval_every, "10%", NOTHING,
+           "steps between evaluations (the last step is always evaluated); 0: only the last"),
+    INT("eval.tokens", eval_tokens, "0", 0, 1000000000000, NOTHING,
+        "validation tokens an evaluation before the last reads; 0: the whole split, as the last always does"),
+    INT("log.every", log_every, "10", 1, 1000000000, NOTHING, "steps between logged rows (step 1 and the last always)"),
+    LENGTH("checkpoint.every", checkpoint_every, "10%", NOTHING,
+           "steps between checkpoints (the last step always); 0: only the last"),
+    INT("sample.tokens", sample_tokens, "128", 0, 1000000, NOTHING, "tokens of text generated at the end"),
+    TEXT("sample.prompt", sample_prompt, "Once upon a time", NOTHING, "what the generated text goes on from"),
+    WORD("device", device, "cpu", device_words, SHAPE, "where it runs"),
+    WORD("precision", precision, "auto", precision_words, BOTH, "auto: fp32 on the CPU, bf16 matrix work on cuda"),
+    INT("threads", threads, "0", 0, 1024, NOTHING, "CPU threads; 0: as many as the process may use"),
+    INT("seed", seed, "0", 0, 9007199254740991, RESULT, "seed of the parameters and of the batches"),
+};
+
+_Static_assert(sizeof keys / sizeof keys[0] <= CONFIG_KEYS_MOST, "raise CONFIG_KEYS_MOST");
+
+const struct config_key *config_keys(int *count)
+{
+    *count = (int)(sizeof keys / sizeof keys[0]);
+    return keys;
+}
+
+/* clang-format off */
+#define PAPER(d) {"model.d_model", d}, {"model.layers", "8"}, {"model.context", "512"}, {"model.vocab", "10000"}, \
+    {"model.head_dim", "32"}
+#define GPT2(d, layers_, heads_) {"model.d_model", d}, {"model.layers", layers_}, {"model.heads", heads_},            \
+    {"model.context", "1024"}, {"model.vocab", "50257"}, {"model.norm", "layernorm"}, {"model.norm_eps", "1e-5"},     \
+    {"model.mlp", "gelu_tanh"}, {"model.bias", "true"}
+
+static const struct config_preset presets[] = {
+    {"demo", {{"model.d_model", "64"}, {"model.layers", "4"}, {"model.context", "128"}, {"model.vocab", "1024"}, {"model.head_dim", "32"}}},
+    {"1M", {PAPER("64")}},
+    {"3M", {PAPER("128")}},
+    {"9M", {PAPER("256")}},
+    {"30M", {PAPER("512")}},
+    {"gpt2", {GPT2("768", "12", "12")}},
+    {"gpt2-medium", {GPT2("1024", "24", "16")}},
+    {"gpt2-large", {GPT2("1280", "36", "20")}},
+    {"gpt2-xl", {GPT2("1600", "48", "25")}},
+};
+/* clang-format on */
+
+const struct config_preset *config_preset_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof presets / sizeof presets[0]; i++)
+        if (strcmp(presets[i].name, name) == 0)
+            return &presets[i];
+    return NULL;
+}

@@ -1,0 +1,49 @@
+/* Shared by the files of the training loop; nothing else includes it. */
+#ifndef TAPER_CORE_TRAIN_TRAIN_INTERNAL_H
+#define TAPER_CORE_TRAIN_TRAIN_INTERNAL_H
+
+#include "core/train/checkpoint.h"
+#include "core/data/dataset.h"
+#include "core/train/journal.h"
+#include "core/model/schedule.h"
+#include "core/train/train.h"
+
+/* Everything a run has open. */
+struct run {
+    const struct config *cfg;
+    const struct train_options *options;
+    struct train_result *result;
+    const struct ops *ops;
+    struct backend *be;
+    size_t promised; /* bytes of a GPU that it will take later */
+    struct model model;
+    struct trainer trainer;
+    struct dataset data;
+    struct journal journal;
+    char *checkpoint_path;
+    int32_t *windows;         /* [accumulate][batch][T+1] of the coming step */
+    struct site_stats *sites; /* [site_count] */
+
+    double *pending_ms; /* times of the steps since the last logged row */
+    size_t pending, pending_room;
+    double last_loss;
+    double trained_ms;     /* of all steps of this attempt */
+    int64_t settled_step;  /* the last one that is known to be done */
+    double settled_at;     /* when the steps after it began, on the monotonic clock */
+    int64_t known_skipped; /* skipped steps the journal knows of */
+    double recent_ms;      /* moving average of the step time, for the progress line */
+};
+
+/* Lines of the journal. */
+int run_log_step(struct run *r, const struct step_report *report, struct error *err); /* nothing unless it is logged */
+/* The time of the next step that has none yet; a logged step has one before its line is written. */
+void run_log_time(struct run *r, double ms);
+int run_log_eval(struct run *r, double loss, int64_t tokens, struct error *err);
+int run_log_event(struct run *r, const char *kind, const char *text, struct error *err);
+/* The last line of an attempt: how it ended. */
+int run_log_end(struct run *r, const char *state, const char *text, struct error *err);
+
+/* Call the progress function, if there is one. */
+void run_show(const struct run *r, const char *phase);
+
+#endif

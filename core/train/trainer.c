@@ -1,0 +1,429 @@
+#include "core/train/trainer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/memory.h"
+#include "core/model/schedule.h"
+
+static size_t ema_count(const struct model *m)
+{
+    return (size_t)m->table.site_count * SITE_SUMS;
+}
+
+/* Numbers of a step's batch: tokens and targets. */
+static size_t batch_count(const struct trainer *t)
+{
+    return 2 * (size_t)t->model->cfg.accumulate * (size_t)t->acts.N;
+}
+
+int trainer_create(struct trainer *t, struct model *model, int batch, int T, struct error *err)
+{
+    const struct ops *ops = model->ops;
+    size_t bytes = model->table.total * sizeof(float);
+    *t = (struct trainer){.model = model, .target = NAN};
+    if (!model->cfg.aux_target.word)
+        t->target = model->cfg.aux_target.value;
+    int status = activations_create(&t->acts, model, batch, T, true, err);
+    if (status)
+        return status;
+    t->split = memory_alloc(batch_count(t), sizeof *t->split);
+    t->grads = ops->alloc(model->be, bytes, err);
+    t->m = t->grads ? ops->alloc(model->be, bytes, err) : NULL;
+    t->v = t->m ? ops->alloc(model->be, bytes, err) : NULL;
+    t->norm_sq = t->v ? ops->alloc(model->be, sizeof *t->norm_sq, err) : NULL;
+    t->ema = t->norm_sq ? ops->alloc(model->be, ema_count(model) * sizeof *t->ema, err) : NULL;
+    t->sums = t->ema ? ops->alloc(model->be, TOKEN_SUMS * sizeof *t->sums, err) : NULL;
+    t->outcome = t->sums ? ops->alloc(model->be, sizeof *t->outcome, err) : NULL;
+    t->batch = t->outcome ? ops->alloc(model->be, batch_count(t) * sizeof *t->batch, err) : NULL;
+    if (!t->batch) {
+        trainer_destroy(t);
+        return error_wrap(err, "optimizer state of %lld parameters", (long long)model->table.parameters);
+    }
+    return STATUS_OK;
+}
+
+void trainer_destroy(struct trainer *t)
+{
+    if (!t->model)
+        return;
+    void *blocks[] = {t->grads, t->m, t->v, t->norm_sq, t->ema, t->sums, t->outcome, t->batch};
+    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
+        if (blocks[i])
+            t->model->ops->release(t->model->be, blocks[i]);
+    activations_destroy(&t->acts, t->model);
+    free(t->split);
+    *t = (struct trainer){0};
+}
+
+/* --------------------------------------------------------------------------------------------- batches */
+
+/* windows [count][T+1] -> tokens [count][T], targets [count][T]. */
+static void split_windows(int32_t *tokens, int32_t *targets, const int32_t *windows, size_t count, size_t T)
+{
+    for (size_t b = 0; b < count; b++) {
+        const int32_t *window = windows + b * (T + 1);
+        memcpy(tokens + b * T, window, T * sizeof *tokens);
+        memcpy(targets + b * T, window + 1, T * sizeof *targets);
+    }
+}
+
+void trainer_stage(struct trainer *t, const int32_t *windows)
+{
+    const struct model *m = t->model;
+    size_t count = batch_count(t);
+    split_windows(t->split, t->split + count / 2, windows, (size_t)(m->cfg.accumulate * t->acts.B), (size_t)t->acts.T);
+    m->ops->stage(m->be, t->split, count * sizeof *t->split);
+}
+
+/* ----------------------------------------------------------------------------------------- one step */
+
+/* Skipped steps in a row that end a run. A device that works ahead meets a rare bad step with nobody looking. */
+static int skips_that_stop(const struct ops *ops)
+{
+    return ops->deferred ? 2 : 1;
+}
+
+static double step_tokens(const struct trainer *t)
+{
+    return (double)t->acts.N * (double)t->model->cfg.accumulate;
+}
+
+static bool group_on(enum param_group group, enum gate_phase phase)
+{
+    return group == GROUP_ALWAYS || (group == GROUP_GAMMA ? phase != PHASE_FOLDED : phase != PHASE_NORMED);
+}
+
+static struct step_scalars scalars_of(const struct trainer *t, int64_t k, double gate, double target)
+{
+    struct step_scalars s = {.gate = (float)gate,
+                             .lr = (float)schedule_lr(&t->model->cfg, k),
+                             .aux_target = (float)target,
+                             .step = (int32_t)k};
+    for (int g = 0; g < GROUP_COUNT; g++)
+        if (group_on((enum param_group)g, schedule_phase(gate)))
+            s.adam_step[g] = (int32_t)t->adam_step[g] + 1;
+    return s;
+}
+
+static void zero_sums(struct trainer *t)
+{
+    const struct model *m = t->model;
+    m->ops->zero(m->be, t->acts.site_sums, ema_count(m) * sizeof *t->acts.site_sums);
+    m->ops->zero(m->be, t->acts.aux_sum, sizeof *t->acts.aux_sum);
+}
+
+static void update(struct trainer *t)
+{
+    struct model *m = t->model;
+    const struct config *cfg = &m->cfg;
+    m->ops->adamw(m->be, &(struct adamw){
+                             .params = m->params,
+                             .m = t->m,
+                             .v = t->v,
+                             .grads = t->grads,
+                             .segments = m->table.segments,
+                             .segment_count = m->table.segment_count,
+                             .norm_sq = t->norm_sq,
+                             .clip = (float)cfg->clip,
+                             .beta1 = (float)cfg->beta1,
+                             .beta2 = (float)cfg->beta2,
+                             .eps = (float)cfg->adam_eps,
+                             .weight_decay = (float)cfg->weight_decay,
+                             .scalars = m->scalars,
+                             .outcome = t->outcome,
+                         });
+}
+
+struct step_call {
+    struct trainer *trainer;
+    struct pass pass;
+    double tokens; /* of the whole step */
+};
+
+/* Forward and backward over every micro-batch, with their sums. */
+static void run_passes(const struct step_call *call)
+{
+    struct trainer *t = call->trainer;
+    const struct pass *pass = &call->pass;
+    struct activations a = t->acts;
+    for (int64_t i = 0; i < t->model->cfg.accumulate; i++) {
+        a.tokens = t->batch + (size_t)i * (size_t)a.N;
+        a.targets = a.tokens + batch_count(t) / 2;
+        transformer_pass(t->model, &a, pass);
+        probe_add(t->sums, t->model, &a, pass->statistics, pass->aux);
+    }
+}
+
+/* A whole step, as far as it is the same work each time: nothing here waits, and nothing is read back. */
+static void run_step(void *arg)
+{
+    const struct step_call *call = arg;
+    struct trainer *t = call->trainer;
+    struct model *m = t->model;
+    m->ops->zero(m->be, t->grads, m->table.total * sizeof *t->grads);
+    m->ops->zero(m->be, t->sums, TOKEN_SUMS * sizeof *t->sums);
+    zero_sums(t);
+    run_passes(call);
+    m->ops->sum_squares(m->be, t->norm_sq, t->grads, m->table.segments, m->table.segment_count, m->scalars);
+    m->ops->judge_step(m->be, &(struct step_verdict){
+                                  .ce_sum = t->sums + TOKEN_CE,
+                                  .aux_sum = t->acts.aux_sum,
+                                  .norm_sq = t->norm_sq,
+                                  .scalars = m->scalars,
+                                  .outcome = t->outcome,
+                                  .averaging = call->pass.calibrate,
+                                  .limit = skips_that_stop(m->ops),
+                              });
+    update(t);
+    if (call->pass.calibrate)
+        m->ops->ema_update(m->be, t->ema, t->acts.site_sums, m->cfg.ema, 1.0 / call->tokens, (int)ema_count(m),
+                           t->outcome);
+}
+
+/* A graph is recorded once for each combination of what a step does. */
+static int graph_key(const struct pass *p)
+{
+    return (int)p->phase | p->calibrate << 2 | p->statistics << 3 | p->aux << 4;
+}
+
+/* After step k_warm: c = E[|x gamma|^2 / s] / E[|x gamma|^2] (the bias corrections cancel), gamma into gamma_tilde,
+ * beta into beta_tilde, s_tgt from its bias-corrected average. */
+static int freeze(struct trainer *t, struct error *err)
+{
+    struct model *m = t->model;
+    double *ema = memory_alloc(ema_count(m), sizeof *ema);
+    float *c = model_download_c(m);
+    m->ops->download(m->be, ema, t->ema, ema_count(m) * sizeof *ema);
+    for (int i = 0; i < m->table.site_count; i++) {
+        const struct param_site *s = &m->table.sites[i];
+        const int pairs[2][2] = {{s->gamma_tilde, s->gamma}, {s->beta_tilde, s->beta}};
+        if (!s->tapered)
+            continue;
+        c[i] = (float)(ema[i * SITE_SUMS + SUM_NUM] / ema[i * SITE_SUMS + SUM_DEN]);
+        for (int p = 0; p < 2; p++)
+            if (pairs[p][0] != NO_PARAM)
+                m->ops->copy(m->be, model_row(m, m->params, pairs[p][0]), model_row(m, m->params, pairs[p][1]),
+                             m->table.rows[pairs[p][0]].size * sizeof(float));
+    }
+    m->ops->upload(m->be, m->c, c, (size_t)m->table.site_count * sizeof *c);
+    if (m->cfg.aux_target.word) {
+        double average = ema[(m->table.site_count - 1) * SITE_SUMS + SUM_SCALE];
+        t->target = average / (1.0 - pow(m->cfg.ema, (double)t->ema_updates));
+    }
+    int status = m->ops->sync(m->be, err);
+    free(c);
+    free(ema);
+    return status;
+}
+
+/* The norm of a parameter that is a vector; NaN where the site has none. */
+static double vector_norm(const struct model *m, int row, float *host)
+{
+    double sum = 0;
+    if (row == NO_PARAM)
+        return NAN;
+    const size_t size = m->table.rows[row].size;
+    m->ops->download(m->be, host, model_row(m, m->params, row), size * sizeof *host);
+    for (size_t i = 0; i < size; i++)
+        sum += (double)host[i] * (double)host[i];
+    return sqrt(sum);
+}
+
+/* c as it stands: frozen, or the running estimate while calibrating (ema holds the averages before this step). */
+static double current_c(const struct trainer *t, const double *ema, const float *c, int site)
+{
+    if (!t->model->table.sites[site].tapered)
+        return NAN;
+    if (t->step > schedule_gate_warmup(&t->model->cfg))
+        return (double)c[site];
+    return ema[site * SITE_SUMS + SUM_NUM] / ema[site * SITE_SUMS + SUM_DEN];
+}
+
+static void report_sites(struct trainer *t, struct site_stats *sites, const double *sums, double tokens)
+{
+    struct model *m = t->model;
+    float *c = model_download_c(m), *row = memory_alloc((size_t)m->cfg.d_model, sizeof *row);
+    double *ema = memory_alloc(ema_count(m), sizeof *ema);
+    m->ops->download(m->be, ema, t->ema, ema_count(m) * sizeof *ema);
+    for (int i = 0; i < m->table.site_count; i++) {
+        const struct param_site *s = &m->table.sites[i];
+        sites[i].c = current_c(t, ema, c, i);
+        sites[i].scale_mean = sums[i * SITE_SUMS + SUM_SCALE] / tokens;
+        sites[i].agreement = sites[i].c * sites[i].scale_mean;
+        sites[i].gamma_norm = vector_norm(m, s->gamma, row);
+        sites[i].gamma_tilde_norm = vector_norm(m, s->gamma_tilde, row);
+    }
+    free(ema);
+    free(row);
+    free(c);
+}
+
+/* Everything a step counts. */
+static void advance(struct trainer *t, const struct step_scalars *scalars, bool averaged)
+{
+    t->step++;
+    for (int g = 0; g < GROUP_COUNT; g++)
+        t->adam_step[g] += scalars->adam_step[g] > 0;
+    t->ema_updates += averaged;
+}
+
+static int stopped(struct trainer *t, const struct step_outcome *o, struct error *err)
+{
+    char what[200];
+    int limit = skips_that_stop(t->model->ops);
+    t->step = o->stopped - limit;
+    trainer_describe_skipped(t, what, sizeof what);
+    if (limit == 1)
+        return error_set(err, STATUS_FAILED, "step %lld: %s; step %lld is the last good one",
+                         (long long)t->last_skipped.step, what, (long long)t->step);
+    return error_set(err, STATUS_FAILED,
+                     "step %lld: %s, and so was the step before: %d in a row; step %lld is the last good "
+                     "one",
+                     (long long)t->last_skipped.step, what, limit, (long long)t->step);
+}
+
+/* Counts that ran ahead come back to what happened. */
+static int take_in(struct trainer *t, struct step_outcome *o, struct error *err)
+{
+    const struct ops *ops = t->model->ops;
+    if (!o->skipped) {
+        t->skipped_in_a_row = o->in_a_row;
+        return STATUS_OK;
+    }
+    t->skipped += o->skipped;
+    t->skipped_in_a_row = o->in_a_row;
+    t->last_skipped = (struct skipped_step){o->last, o->ce / step_tokens(t), o->aux / step_tokens(t), sqrt(o->norm_sq)};
+    for (int g = 0; g < GROUP_COUNT; g++)
+        t->adam_step[g] -= o->missed_updates[g];
+    t->ema_updates -= o->missed_averages;
+    int status = o->stopped ? stopped(t, o, err) : STATUS_OK;
+    *o = (struct step_outcome){.in_a_row = o->stopped ? 0 : o->in_a_row};
+    ops->upload(t->model->be, t->outcome, o, sizeof *o);
+    return status;
+}
+
+int trainer_settle(struct trainer *t, struct error *err)
+{
+    const struct model *m = t->model;
+    struct step_outcome outcome;
+    m->ops->download(m->be, &outcome, t->outcome, sizeof outcome);
+    int status = m->ops->sync(m->be, err);
+    return status ? status : take_in(t, &outcome, err);
+}
+
+void trainer_resume_skipped(struct trainer *t, int64_t skipped, int64_t in_a_row)
+{
+    const struct step_outcome outcome = {.in_a_row = (int32_t)in_a_row};
+    t->skipped = skipped;
+    t->skipped_in_a_row = in_a_row;
+    t->model->ops->upload(t->model->be, t->outcome, &outcome, sizeof outcome);
+}
+
+void trainer_describe_skipped(const struct trainer *t, char *to, size_t room)
+{
+    const struct skipped_step *s = &t->last_skipped;
+    const struct config *cfg = &t->model->cfg;
+    snprintf(to, room, TRAINER_NOT_FINITE "%g, aux %g, gradient norm %g (lr %g, gate %g)", s->ce, s->aux, s->grad_norm,
+             schedule_lr(cfg, s->step), schedule_gate(cfg, s->step));
+}
+
+/* What a step measured, read back. */
+static void read_report(struct trainer *t, const struct step_call *call, struct step_report *report)
+{
+    struct model *m = t->model;
+    double sums[TOKEN_SUMS], aux_sum, norm_sq;
+    m->ops->download(m->be, sums, t->sums, sizeof sums);
+    m->ops->download(m->be, &norm_sq, t->norm_sq, sizeof norm_sq);
+    m->ops->download(m->be, &aux_sum, t->acts.aux_sum, sizeof aux_sum);
+    probe_finish(sums, call->tokens, m->cfg.vocab, &report->stats);
+    report->grad_norm = sqrt(norm_sq);
+    report->stats.aux = call->pass.aux ? aux_sum / call->tokens : 0;
+    report->stats.scale_target = call->pass.aux ? t->target : NAN;
+}
+
+/* A step's reading: what it measured, whether it counted, and what follows from the end of calibration. */
+static int read_step(struct trainer *t, const struct step_call *call, struct step_report *report, struct error *err)
+{
+    struct model *m = t->model;
+    double *sums = memory_alloc(ema_count(m), sizeof *sums);
+    read_report(t, call, report);
+    m->ops->download(m->be, sums, t->acts.site_sums, ema_count(m) * sizeof *sums);
+    int status = trainer_settle(t, err);
+    if (!status && t->step == schedule_gate_warmup(&m->cfg))
+        status = freeze(t, err);
+    if (!status && report->logged && report->sites)
+        report_sites(t, report->sites, sums, call->tokens);
+    free(sums);
+    return status ? status : m->ops->sync(m->be, err);
+}
+
+int trainer_step(struct trainer *t, const int32_t *windows, bool logged, struct step_report *report, struct error *err)
+{
+    struct model *m = t->model;
+    const struct config *cfg = &m->cfg;
+    int64_t k = t->step + 1;
+    bool calibrate = k <= schedule_gate_warmup(cfg);
+    double gate = schedule_gate(cfg, k), tokens = step_tokens(t);
+    struct step_scalars scalars = scalars_of(t, k, gate, t->target);
+    struct step_call call = {t,
+                             {.phase = schedule_phase(gate),
+                              .calibrate = calibrate,
+                              .statistics = logged,
+                              .aux = schedule_aux(cfg, k),
+                              .grads = t->grads,
+                              .grad_scale = (float)(1.0 / tokens)},
+                             tokens};
+    if (windows)
+        trainer_stage(t, windows);
+    model_set_scalars(m, &scalars);
+    m->ops->unstage(m->be, t->batch, batch_count(t) * sizeof *t->batch);
+    m->ops->replay(m->be, graph_key(&call.pass), run_step, &call);
+    advance(t, &scalars, calibrate);
+    *report = (struct step_report){.step = k,
+                                   .lr = schedule_lr(cfg, k),
+                                   .gate = gate,
+                                   .grad_norm = NAN,
+                                   .logged = logged,
+                                   .stats.ce = NAN,
+                                   .sites = report->sites};
+    if (m->ops->deferred && !logged && k != schedule_gate_warmup(cfg))
+        return STATUS_OK;
+    return read_step(t, &call, report, err);
+}
+
+/* -------------------------------------------------------------------------------------------- debug */
+
+int trainer_debug_pass(struct trainer *t, const int32_t *windows, double gate, double target, bool aux, float *logits,
+                       struct error *err)
+{
+    struct model *m = t->model;
+    struct step_scalars scalars = scalars_of(t, 1, gate, target);
+    struct pass pass = {.phase = schedule_phase(gate),
+                        .calibrate = true,
+                        .statistics = true,
+                        .aux = aux,
+                        .grads = t->grads,
+                        .grad_scale = (float)(1.0 / t->acts.N),
+                        .logits = logits};
+    const struct activations *a = &t->acts;
+    int32_t *tokens = t->split, *targets = t->split + a->N;
+    split_windows(tokens, targets, windows, (size_t)a->B, (size_t)a->T);
+    m->ops->upload(m->be, a->tokens, tokens, (size_t)a->N * sizeof *tokens);
+    m->ops->upload(m->be, a->targets, targets, (size_t)a->N * sizeof *targets);
+    model_set_scalars(m, &scalars);
+    m->ops->zero(m->be, t->grads, m->table.total * sizeof *t->grads);
+    zero_sums(t);
+    transformer_pass(m, &t->acts, &pass);
+    return m->ops->sync(m->be, err);
+}
+
+void trainer_site_means(struct trainer *t, double *out)
+{
+    struct model *m = t->model;
+    m->ops->download(m->be, out, t->acts.site_sums, ema_count(m) * sizeof *out);
+    for (size_t i = 0; i < ema_count(m); i++)
+        out[i] /= t->acts.N;
+}

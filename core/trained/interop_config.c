@@ -1,0 +1,216 @@
+#include "core/trained/interop_config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Reading keys, faults gathered. */
+struct keys {
+    const json_t *object;
+    const char *path;
+    struct faults *faults;
+};
+
+static int64_t take_integer(struct keys *k, const char *name, int64_t fallback)
+{
+    const json_t *value = json_object_get(k->object, name);
+    if ((!value || json_is_null(value)) && fallback >= 0)
+        return fallback;
+    if (json_is_integer(value) && json_integer_value(value) > 0)
+        return json_integer_value(value);
+    faults_add(k->faults, "%s: %s: want a whole number above 0", k->path, name);
+    return 1;
+}
+
+static double take_number(struct keys *k, const char *name, double fallback)
+{
+    const json_t *value = json_object_get(k->object, name);
+    if (!value || json_is_null(value))
+        return fallback;
+    if (json_is_number(value) && json_number_value(value) > 0)
+        return json_number_value(value);
+    faults_add(k->faults, "%s: %s: want a number above 0", k->path, name);
+    return fallback;
+}
+
+static bool take_flag(struct keys *k, const char *name, bool fallback)
+{
+    const json_t *value = json_object_get(k->object, name);
+    if (!value || json_is_null(value))
+        return fallback;
+    if (!json_is_boolean(value))
+        faults_add(k->faults, "%s: %s: want true or false", k->path, name);
+    return json_is_true(value);
+}
+
+static const char *take_word(struct keys *k, const char *name, const char *fallback)
+{
+    const json_t *value = json_object_get(k->object, name);
+    if (!value || json_is_null(value))
+        return fallback;
+    if (!json_is_string(value))
+        faults_add(k->faults, "%s: %s: want a word", k->path, name);
+    return json_is_string(value) ? json_string_value(value) : fallback;
+}
+
+/* A switch that no model here has in the other position. */
+static void expect_flag(struct keys *k, const char *name, bool wanted)
+{
+    if (take_flag(k, name, wanted) != wanted)
+        faults_add(k->faults, "%s: %s: only %s has a counterpart here", k->path, name, wanted ? "true" : "false");
+}
+
+static void put(struct keys *k, struct config *cfg, const char *name, const char *value)
+{
+    struct error one = {0};
+    if (config_set(cfg, name, value, &one))
+        faults_add(k->faults, "%s: %s", k->path, one.text);
+}
+
+static void put_integer(struct keys *k, struct config *cfg, const char *name, int64_t value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)value);
+    put(k, cfg, name, text);
+}
+
+static void put_number(struct keys *k, struct config *cfg, const char *name, double value)
+{
+    char text[40];
+    snprintf(text, sizeof text, "%.17g", value);
+    put(k, cfg, name, text);
+}
+
+/* ------------------------------------------------------------------------------------------- classes */
+
+static void take_gpt2(struct keys *k, struct interop_config *c)
+{
+    const char *act = take_word(k, "activation_function", "gelu_new");
+    const bool tanh_form =
+        strcmp(act, "gelu_new") == 0 || strcmp(act, "gelu_pytorch_tanh") == 0 || strcmp(act, "gelu_fast") == 0;
+    const int64_t d = take_integer(k, "n_embd", -1);
+    if (!tanh_form && strcmp(act, "gelu") != 0)
+        faults_add(k->faults, "%s: activation_function: want gelu_new, gelu_pytorch_tanh or gelu, got '%.40s'", k->path,
+                   act);
+    put_integer(k, &c->cfg, "model.d_model", d);
+    put_integer(k, &c->cfg, "model.layers", take_integer(k, "n_layer", -1));
+    put_integer(k, &c->cfg, "model.heads", take_integer(k, "n_head", -1));
+    put_integer(k, &c->cfg, "model.context", take_integer(k, "n_positions", take_integer(k, "n_ctx", 1024)));
+    put_integer(k, &c->cfg, "model.d_ff", take_integer(k, "n_inner", 4 * d));
+    put(k, &c->cfg, "model.norm", "layernorm");
+    put(k, &c->cfg, "model.pos", "learned");
+    put(k, &c->cfg, "model.mlp", tanh_form ? "gelu_tanh" : "gelu");
+    put(k, &c->cfg, "model.bias", "true");
+    put(k, &c->cfg, "model.tied", take_flag(k, "tie_word_embeddings", true) ? "true" : "false");
+    expect_flag(k, "scale_attn_weights", true);
+    expect_flag(k, "scale_attn_by_inverse_layer_idx", false);
+    expect_flag(k, "add_cross_attention", false);
+    c->eps = take_number(k, "layer_norm_epsilon", 1e-5);
+    c->extras.biases = true;
+}
+
+/* The base of the rotary angles: a key of its own, or in rope_parameters, where newer files have it. Angles that are
+ * scaled besides have no counterpart here. */
+static double take_theta(struct keys *k)
+{
+    static const char *const objects[] = {"rope_scaling", "rope_parameters"};
+    double theta = take_number(k, "rope_theta", 10000);
+    for (int i = 0; i < 2; i++) {
+        const json_t *object = json_object_get(k->object, objects[i]);
+        struct keys inner = {object, k->path, k->faults};
+        if (!object || json_is_null(object))
+            continue;
+        const char *type = take_word(&inner, "rope_type", take_word(&inner, "type", "default"));
+        if (!json_is_object(object))
+            faults_add(k->faults, "%s: %s: want an object", k->path, objects[i]);
+        else if (strcmp(type, "default") != 0)
+            faults_add(k->faults, "%s: %s: rotary angles of type '%.40s' have no counterpart here, only unscaled ones",
+                       k->path, objects[i], type);
+        theta = take_number(&inner, "rope_theta", theta);
+    }
+    return theta;
+}
+
+static void take_llama(struct keys *k, struct interop_config *c)
+{
+    const int64_t d = take_integer(k, "hidden_size", -1), heads = take_integer(k, "num_attention_heads", -1);
+    const char *act = take_word(k, "hidden_act", "silu");
+    if (strcmp(act, "silu") != 0)
+        faults_add(k->faults, "%s: hidden_act: want silu, got '%.40s'", k->path, act);
+    c->extras.key_heads = take_integer(k, "num_key_value_heads", heads);
+    if (heads % c->extras.key_heads != 0)
+        faults_add(k->faults, "%s: num_key_value_heads: want a divisor of the %lld heads, got %lld", k->path,
+                   (long long)heads, (long long)c->extras.key_heads);
+    if (heads > 0 && take_integer(k, "head_dim", d / heads > 0 ? d / heads : 1) * heads != d)
+        faults_add(k->faults, "%s: head_dim: want hidden_size / num_attention_heads, got %lld", k->path,
+                   (long long)take_integer(k, "head_dim", 1));
+    put_integer(k, &c->cfg, "model.d_model", d);
+    put_integer(k, &c->cfg, "model.heads", heads);
+    put_integer(k, &c->cfg, "model.layers", take_integer(k, "num_hidden_layers", -1));
+    put_integer(k, &c->cfg, "model.context", take_integer(k, "max_position_embeddings", 2048));
+    put_integer(k, &c->cfg, "model.d_ff", take_integer(k, "intermediate_size", -1));
+    put(k, &c->cfg, "model.norm", "rmsnorm");
+    put(k, &c->cfg, "model.pos", "rope");
+    put_number(k, &c->cfg, "model.rope_theta", take_theta(k));
+    if (take_number(k, "partial_rotary_factor", 1) != 1)
+        faults_add(k->faults, "%s: partial_rotary_factor: only 1 has a counterpart here", k->path);
+    put(k, &c->cfg, "model.mlp", "swiglu");
+    c->attention = take_flag(k, "attention_bias", false);
+    c->mlp = take_flag(k, "mlp_bias", false);
+    c->extras.biases = c->attention || c->mlp;
+    put(k, &c->cfg, "model.bias", c->extras.biases ? "true" : "false");
+    put(k, &c->cfg, "model.tied", take_flag(k, "tie_word_embeddings", false) ? "true" : "false");
+    c->eps = take_number(k, "rms_norm_eps", 1e-6);
+}
+
+/* From model_type, else from the first of the architectures. */
+static int find_class(struct keys *k, enum interop_class *out)
+{
+    const char *type = json_string_value(json_object_get(k->object, "model_type"));
+    const char *architecture = json_string_value(json_array_get(json_object_get(k->object, "architectures"), 0));
+    if ((type && strcmp(type, "gpt2") == 0) || (!type && architecture && strncmp(architecture, "GPT2", 4) == 0))
+        *out = INTEROP_GPT2;
+    else if ((type && strcmp(type, "llama") == 0) || (!type && architecture && strncmp(architecture, "Llama", 5) == 0))
+        *out = INTEROP_LLAMA;
+    else {
+        faults_add(k->faults, "%s: model_type: want gpt2 or llama, got '%.60s'", k->path,
+                   type           ? type
+                   : architecture ? architecture
+                                  : "(none)");
+        return -1;
+    }
+    return 0;
+}
+
+int interop_config_read(const char *path, struct interop_config *out, struct error *err)
+{
+    json_t *object;
+    int status = interop_json_read(path, &object, err);
+    if (status)
+        return status;
+    struct faults faults = {.err = err};
+    struct keys k = {object, path, &faults};
+    *out = (struct interop_config){0};
+    config_init(&out->cfg);
+    if (find_class(&k, &out->class) == 0) {
+        if (out->class == INTEROP_GPT2)
+            take_gpt2(&k, out);
+        else
+            take_llama(&k, out);
+        put_integer(&k, &out->cfg, "model.vocab", take_integer(&k, "vocab_size", -1));
+        out->affine = out->eps > 1; /* no norm's own epsilon is that large */
+        put_number(&k, &out->cfg, "model.norm_eps", out->affine ? 1e-5 : out->eps);
+        put(&k, &out->cfg, "train.steps", "2");
+        if (out->affine) { /* gate 0 at step 2, the one it is written as */
+            put(&k, &out->cfg, "taper.sites", "all");
+            put(&k, &out->cfg, "gate.warmup", "1");
+            put(&k, &out->cfg, "gate.end", "2");
+        }
+    }
+    json_decref(object);
+    status = faults_end(&faults);
+    if (!status && config_finish(&out->cfg, err)) {
+        error_wrap(err, "%s", path);
+        status = STATUS_BAD_INPUT;
+    }
+    return status;
+}

@@ -1,0 +1,71 @@
+/* Shared by the files of interop; nothing else includes it. */
+#ifndef TAPER_CORE_TRAINED_INTEROP_INTERNAL_H
+#define TAPER_CORE_TRAINED_INTEROP_INTERNAL_H
+
+#include "core/data/tokenizer.h"
+#include "core/base/faults.h"
+#include "core/trained/interop.h"
+#include "core/model/params.h"
+#include "core/base/safetensors.h"
+
+enum interop_class { INTEROP_GPT2, INTEROP_LLAMA, INTEROP_CLASSES };
+const char *interop_class_name(enum interop_class class);
+
+/* The trick: y = x / sqrt(var + EPS) * (SQRT_EPS * w) is x * w, as long as var stays far below EPS. */
+#define INTEROP_EPS      1e12
+#define INTEROP_SQRT_EPS 1e6
+
+/* How a tensor there lies in a parameter here. */
+enum interop_how {
+    INTEROP_SAME,       /* a row of the table, or `rows` of its rows from `first` on */
+    INTEROP_TRANSPOSED, /* Conv1D: [in, out] there, [out, in] here */
+    INTEROP_REPEATED,   /* keys or values that several heads share there: `repeat` copies of each head's rows here */
+    INTEROP_NORM_GAIN,  /* of a site: gamma, or what stands for it */
+    INTEROP_NORM_SHIFT,
+};
+
+struct interop_tensor {
+    char name[96];
+    enum interop_how how;
+    int row;              /* NO_PARAM: the model here has none, it is zero */
+    int site;             /* of the two norm kinds */
+    int64_t first;        /* offset in the parameter, in floats */
+    int64_t repeat, head; /* of INTEROP_REPEATED: copies, and floats of a head */
+    int rank;
+    int64_t shape[2]; /* there */
+    size_t count;
+};
+
+struct interop_map {
+    struct interop_tensor *tensors;
+    int count;
+};
+
+/* What a class may have that a configuration here does not say. */
+struct interop_extras {
+    bool biases;       /* a Llama has them */
+    int64_t key_heads; /* of a Llama: heads of keys and values, a divisor of the heads */
+};
+
+/* Every tensor of the class for a model of this table. */
+void interop_map_create(struct interop_map *map, enum interop_class class, const struct config *cfg,
+                        const struct param_table *table, const struct interop_extras *extras);
+void interop_map_destroy(struct interop_map *map);
+
+/* A tensor of a GPT-2, on the heap, in the twice as wide one that is the same function without centring
+ * (interop_widen.c). t's shape becomes the wider one; `from` is given back or freed. */
+float *interop_widen(struct interop_tensor *t, float *from);
+
+/* tokenizer.json, vocab.json, merges.txt and the small files beside them. */
+int interop_tokenizer_write(const char *dir, const struct tokenizer *t, enum interop_class class, int64_t context,
+                            struct error *err);
+
+/* From vocab.json and merges.txt, else from tokenizer.json; STATUS_BAD_INPUT when there is neither or it is another
+ * kind. */
+int interop_tokenizer_read(const char *dir, struct tokenizer **out, struct error *err);
+
+/* A JSON file that must be an object; a new reference. */
+int interop_json_read(const char *path, json_t **out, struct error *err);
+int interop_json_write(const char *path, const json_t *object, size_t flags, struct error *err);
+
+#endif

@@ -1,0 +1,117 @@
+#include "core/trained/interop_source.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/base/memory.h"
+
+static int open_file(struct interop_source *s, const char *path, struct error *err)
+{
+    s->files = memory_resize(s->files, (size_t)s->count + 1, sizeof *s->files);
+    int status = safetensors_open(&s->files[s->count], path, err);
+    if (!status)
+        s->count++;
+    return status;
+}
+
+static const struct safetensors *file_named(const struct interop_source *s, const char *name)
+{
+    for (int i = 0; i < s->count; i++) {
+        const char *slash = strrchr(s->files[i].path, '/');
+        if (strcmp(slash ? slash + 1 : s->files[i].path, name) == 0)
+            return &s->files[i];
+    }
+    return NULL;
+}
+
+static int open_shards(struct interop_source *s, const char *dir, struct error *err)
+{
+    struct faults f = {.err = err};
+    const char *name;
+    json_t *where;
+    json_object_foreach(s->index, name, where)
+    {
+        const char *file = json_string_value(where);
+        if (!file || strchr(file, '/')) {
+            faults_add(&f, "%s: weight_map: %s: want the name of a file beside it", s->path, name);
+            continue;
+        }
+        if (file_named(s, file))
+            continue;
+        char *path = file_join(dir, file);
+        struct error one = {0};
+        if (open_file(s, path, &one))
+            faults_add(&f, "%s", one.text);
+        free(path);
+        if (f.count) /* a missing shard would be named again for each of its tensors */
+            break;
+    }
+    if (!f.count)
+        json_object_foreach(s->index, name, where) if (!safetensors_find(file_named(s, json_string_value(where)), name))
+            faults_add(&f, "%s: tensor %s: not in %s, where the index has it", s->path, name, json_string_value(where));
+    for (int i = 0; !f.count && i < s->count; i++)
+        for (size_t t = 0; t < s->files[i].count; t++)
+            if (!json_object_get(s->index, s->files[i].tensors[t].name))
+                faults_add(&f, "%s: tensor %s: not in the index", s->files[i].path, s->files[i].tensors[t].name);
+            else if (file_named(s, json_string_value(json_object_get(s->index, s->files[i].tensors[t].name))) !=
+                     &s->files[i])
+                faults_add(&f, "%s: tensor %s: also in another shard", s->files[i].path, s->files[i].tensors[t].name);
+    return faults_end(&f);
+}
+
+static int open_index(struct interop_source *s, const char *dir, struct error *err)
+{
+    json_t *object;
+    int status = interop_json_read(s->path, &object, err);
+    if (status)
+        return status;
+    s->index = json_incref(json_object_get(object, "weight_map"));
+    json_decref(object);
+    if (!json_is_object(s->index) || json_object_size(s->index) == 0)
+        return error_set(err, STATUS_BAD_INPUT, "%s: want an object weight_map of tensors and their files", s->path);
+    return open_shards(s, dir, err);
+}
+
+int interop_source_open(struct interop_source *s, const char *dir, struct error *err)
+{
+    char *one = file_join(dir, "model.safetensors"), *index = file_join(dir, "model.safetensors.index.json");
+    char *old = file_join(dir, "pytorch_model.bin");
+    int status;
+    *s = (struct interop_source){0};
+    if (access(one, F_OK) == 0) {
+        s->path = memory_string(one);
+        status = open_file(s, one, err);
+    } else if (access(index, F_OK) == 0) {
+        s->path = memory_string(index);
+        status = open_index(s, dir, err);
+    } else {
+        status = error_set(err, STATUS_BAD_INPUT, "%s: want model.safetensors or model.safetensors.index.json%s", dir,
+                           access(old, F_OK) == 0 ? "; pytorch_model.bin is not read" : "");
+    }
+    free(one);
+    free(index);
+    free(old);
+    if (status)
+        interop_source_close(s);
+    return status;
+}
+
+void interop_source_close(struct interop_source *s)
+{
+    for (int i = 0; i < s->count; i++)
+        safetensors_close(&s->files[i]);
+    free(s->files);
+    free(s->path);
+    json_decref(s->index);
+    *s = (struct interop_source){0};
+}
+
+const struct safetensors *interop_source_find(const struct interop_source *s, const char *name)
+{
+    for (int i = 0; i < s->count; i++)
+        if (safetensors_find(&s->files[i], name))
+            return &s->files[i];
+    return NULL;
+}

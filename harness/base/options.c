@@ -1,0 +1,118 @@
+#include "harness/base/options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct option_spec *find_long(const struct option_spec *specs, const char *name, size_t length)
+{
+    for (const struct option_spec *s = specs; s->name; s++)
+        if (strlen(s->name) == length && memcmp(s->name, name, length) == 0)
+            return s;
+    return NULL;
+}
+
+static const struct option_spec *find_short(const struct option_spec *specs, char letter)
+{
+    for (const struct option_spec *s = specs; s->name; s++)
+        if (s->letter && s->letter == letter)
+            return s;
+    return NULL;
+}
+
+static int take(const struct option_spec *spec, const char *value, struct error *err)
+{
+    if (spec->flag)
+        *spec->flag = true;
+    if (spec->value)
+        *spec->value = value;
+    if (spec->each)
+        return spec->each(spec->arg, value, err);
+    return STATUS_OK;
+}
+
+int options_parse(const struct command *command, const struct option_spec *specs, int argc, char **argv, int *operands,
+                  struct error *err)
+{
+    int kept = 0, i = 1;
+    for (; i < argc; i++) {
+        char *word = argv[i];
+        if (strcmp(word, "--") == 0) {
+            i++;
+            break;
+        }
+        if (word[0] != '-' || word[1] == '\0') {
+            argv[1 + kept++] = word;
+            continue;
+        }
+        bool is_long = word[1] == '-';
+        const char *equals = is_long ? strchr(word, '=') : NULL;
+        size_t length = equals ? (size_t)(equals - word - 2) : strlen(word + 2);
+        const struct option_spec *spec = is_long           ? find_long(specs, word + 2, length)
+                                         : word[2] == '\0' ? find_short(specs, word[1])
+                                                           : NULL;
+        if (!spec)
+            return command_usage(command, err, "unknown option '%s'", word);
+        bool wants_value = spec->value || spec->each;
+        if (!wants_value && equals)
+            return command_usage(command, err, "option '--%s' takes no value", spec->name);
+        const char *value = equals ? equals + 1 : NULL;
+        if (wants_value && !value) {
+            if (i + 1 >= argc)
+                return command_usage(command, err, "option '--%s' wants a value", spec->name);
+            value = argv[++i];
+        }
+        int status = take(spec, value, err);
+        if (status)
+            return status;
+    }
+    for (; i < argc; i++)
+        argv[1 + kept++] = argv[i];
+    *operands = kept;
+    return STATUS_OK;
+}
+
+int options_integer(const char *what, const char *text, long long low, long long high, long long *out,
+                    struct error *err)
+{
+    char *end = NULL;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (end == text || *end || errno == ERANGE || value < low || value > high ||
+        (*text != '-' && (*text < '0' || *text > '9')))
+        return error_set(err, STATUS_BAD_INPUT, "%s: want an integer from %lld to %lld, got '%s'", what, low, high,
+                         text);
+    *out = value;
+    return STATUS_OK;
+}
+
+int options_real(const char *what, const char *text, double low, double high, double *out, struct error *err)
+{
+    char *end = NULL;
+    errno = 0;
+    double value = strtod(text, &end);
+    if (end == text || *end || !isfinite(value) || value < low || value > high)
+        return error_set(err, STATUS_BAD_INPUT, "%s: want a number from %g to %g, got '%s'", what, low, high, text);
+    *out = value;
+    return STATUS_OK;
+}
+
+int options_size(const char *what, const char *text, unsigned long long *out, struct error *err)
+{
+    static const struct {
+        const char *suffix;
+        unsigned long long factor;
+    } units[] = {{"", 1},           {"k", 1000},        {"K", 1000},        {"M", 1000000},
+                 {"G", 1000000000}, {"Ki", 1ull << 10}, {"Mi", 1ull << 20}, {"Gi", 1ull << 30}};
+    char *end = NULL;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (*text >= '0' && *text <= '9' && errno != ERANGE)
+        for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+            if (strcmp(end, units[i].suffix) == 0 && value <= (1ull << 62) / units[i].factor) {
+                *out = value * units[i].factor;
+                return STATUS_OK;
+            }
+    return error_set(err, STATUS_BAD_INPUT, "%s: want a size such as 500k, 10M or 2Gi, got '%s'", what, text);
+}

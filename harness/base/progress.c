@@ -1,0 +1,59 @@
+#include "harness/base/progress.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+void progress_begin(struct progress_line *p)
+{
+    *p = (struct progress_line){.terminal = isatty(STDERR_FILENO)};
+}
+
+static double now_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+char *progress_duration(double seconds, char *to, size_t room)
+{
+    long s = isfinite(seconds) && seconds >= 0 ? lround(seconds) : -1;
+    if (s < 0)
+        snprintf(to, room, "-");
+    else if (s >= 3600)
+        snprintf(to, room, "%ldh %02ldm", s / 3600, s / 60 % 60);
+    else if (s >= 60)
+        snprintf(to, room, "%ldm %02lds", s / 60, s % 60);
+    else
+        snprintf(to, room, "%lds", s);
+    return to;
+}
+
+void progress_train(void *arg, const struct train_progress *t)
+{
+    struct progress_line *p = arg;
+    char left[32];
+    double now = now_seconds();
+    bool last = t->step == t->steps;
+    if (!p->terminal || (now - p->drawn < 0.1 && !last && strcmp(t->phase, "train") == 0))
+        return;
+    p->drawn = now;
+    p->dirty = 1;
+    if (strcmp(t->phase, "train") == 0)
+        fprintf(stderr, "\r\033[Kstep %lld/%lld  loss %.4f  gate %.2f  %.0f tokens/s  %s left", (long long)t->step,
+                (long long)t->steps, t->loss, t->gate, t->tokens_per_s,
+                progress_duration(t->seconds_left, left, sizeof left));
+    else
+        fprintf(stderr, "\r\033[Kstep %lld/%lld  %s ...", (long long)t->step, (long long)t->steps, t->phase);
+    fflush(stderr);
+}
+
+void progress_end(struct progress_line *p)
+{
+    if (p->dirty)
+        fputs("\r\033[K", stderr);
+    p->dirty = 0;
+}

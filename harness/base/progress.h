@@ -1,0 +1,24 @@
+/* The progress line of `taper train` and of data preparation: one line redrawn on a terminal, nothing elsewhere. */
+#ifndef TAPER_HARNESS_BASE_PROGRESS_H
+#define TAPER_HARNESS_BASE_PROGRESS_H
+
+#include "core/train/train.h"
+
+struct progress_line {
+    int terminal; /* is stderr one? */
+    double drawn; /* monotonic seconds of the last drawing */
+    int dirty;    /* there is a line to clear */
+};
+
+void progress_begin(struct progress_line *p);
+
+/* A train_options.progress: arg is a struct progress_line. Redraws ten times a second at most. */
+void progress_train(void *arg, const struct train_progress *t);
+
+/* Clear the line, so that other output starts at its left edge. */
+void progress_end(struct progress_line *p);
+
+/* "1h 02m", "3m 20s", "12s" into to, which is returned. */
+char *progress_duration(double seconds, char *to, size_t room);
+
+#endif

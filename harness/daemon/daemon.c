@@ -1,0 +1,288 @@
+#include "harness/daemon/daemon.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "core/base/version.h"
+#include "harness/daemon/daemon_requests.h"
+#include "harness/daemon/daemon_server.h"
+#include "harness/daemon/daemon_socket.h"
+#include "harness/base/log_writer.h"
+
+enum { WAITING_MS = 50, PATIENT_US = 30000000 };
+
+/* A request that cannot be answered yet: one that waits for runs to end, or for the store to be free. */
+struct pending {
+    struct pending *next;
+    struct server_client *client;
+    json_t *request;
+    bool waits;     /* a "wait", else one that is tried again */
+    uint64_t since; /* uv_hrtime */
+};
+
+struct daemon {
+    struct engine engine;
+    struct log_writer log;
+    bool echo, stopping, leaving, news;
+    struct server *server;
+    struct pending *pending;
+    struct requests requests;
+    uv_timer_t timer; /* looks at pending, and whether a stop is complete */
+    uv_signal_t terminate, interrupt;
+    bool timers_open, settled;
+};
+
+static void on_log(void *arg, const char *text)
+{
+    struct daemon *d = arg;
+    if (d->log.path)
+        log_writer_print(&d->log, "%s", text);
+    if (d->echo)
+        fprintf(stderr, "%s\n", text);
+}
+
+static void say(struct daemon *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(struct daemon *d, const char *format, ...)
+{
+    char text[2300];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    on_log(d, text);
+}
+
+static void on_timer(uv_timer_t *timer);
+
+static void look_soon(struct daemon *d)
+{
+    if (d->settled && !uv_is_active((uv_handle_t *)&d->timer))
+        uv_timer_start(&d->timer, on_timer, WAITING_MS, 0);
+}
+
+static void on_changed(void *arg)
+{
+    struct daemon *d = arg;
+    d->news = true;
+    if (d->pending || d->stopping)
+        look_soon(d);
+}
+
+/* ------------------------------------------------------------------------------------------------------ requests */
+
+static void postpone(struct daemon *d, struct server_client *client, json_t *request, bool waits)
+{
+    struct pending *p = memory_alloc(1, sizeof *p);
+    *p = (struct pending){d->pending, client, json_incref(request), waits, uv_hrtime()};
+    d->pending = p;
+    look_soon(d);
+}
+
+/* True when it was answered. */
+static bool answer_wait(struct daemon *d, struct server_client *client, json_t *request)
+{
+    struct error err = {0};
+    bool finished = false, done = false;
+    const char *word = json_string_value(json_object_get(request, "what"));
+    int status = word ? requests_finished(d->engine.store, word, &finished, &done, &err)
+                      : error_set(&err, STATUS_BAD_INPUT, "what: want a sweep or a run");
+    if (status)
+        server_refuse(client, request, &err);
+    else if (finished)
+        server_reply(client, request, json_pack("{s:b}", "done", (int)done));
+    return status || finished;
+}
+
+/* False when another process holds the database for now, so that it pays to try again. */
+static bool answer(struct daemon *d, struct server_client *client, json_t *request, bool last)
+{
+    const char *what = json_string_value(json_object_get(request, "do"));
+    json_t *body = NULL;
+    struct error err = {0};
+    if (requests_handle(&d->requests, what, request, &body, &err) == STATUS_OK)
+        server_reply(client, request, body);
+    else if (!last && err.status == STATUS_FAILED && store_trouble(d->engine.store) == STORE_BUSY)
+        return false;
+    else
+        server_refuse(client, request, &err);
+    return true;
+}
+
+static void stop(struct daemon *d, bool workers, bool kill)
+{
+    if (!d->stopping || workers)
+        say(d, "stopping; the workers %s", kill ? "are killed" : workers ? "are stopped" : "go on");
+    d->stopping = true;
+    scheduler_drain(d->engine.scheduler, workers, kill ? EXECUTOR_KILL : EXECUTOR_STOP);
+    if (!workers)
+        d->leaving = true;
+    look_soon(d);
+}
+
+static void on_request(void *arg, struct server_client *client, json_t *request)
+{
+    struct daemon *d = arg;
+    const char *what = json_string_value(json_object_get(request, "do"));
+    if (strcmp(what, "wait") == 0) {
+        if (!answer_wait(d, client, request))
+            postpone(d, client, request, true);
+    } else if (strcmp(what, "stop") == 0) {
+        bool kill = json_is_true(json_object_get(request, "kill"));
+        server_reply(client, request, json_pack("{s:i}", "live", scheduler_live(d->engine.scheduler)));
+        stop(d, kill || json_is_true(json_object_get(request, "workers")), kill);
+    } else if (!answer(d, client, request, false)) {
+        postpone(d, client, request, false);
+    }
+}
+
+static void forget(struct pending **at)
+{
+    struct pending *p = *at;
+    *at = p->next;
+    json_decref(p->request);
+    free(p);
+}
+
+static void on_gone(void *arg, struct server_client *client)
+{
+    struct daemon *d = arg;
+    for (struct pending **at = &d->pending; *at;)
+        if ((*at)->client == client)
+            forget(at);
+        else
+            at = &(*at)->next;
+}
+
+static void look_at_pending(struct daemon *d)
+{
+    /* An answer may close its client, which takes that client's other requests off the list: begin again then. */
+    for (struct pending *p = d->pending; p;) {
+        bool last = (uv_hrtime() - p->since) / 1000 > PATIENT_US;
+        struct server_client *client = p->client;
+        json_t *request = json_incref(p->request);
+        bool waits = p->waits,
+             answered = waits ? d->news && answer_wait(d, client, request) : answer(d, client, request, last);
+        json_decref(request);
+        if (!answered) {
+            p = p->next;
+            continue;
+        }
+        struct pending **at = &d->pending;
+        while (*at && *at != p)
+            at = &(*at)->next;
+        if (*at)
+            forget(at);
+        p = d->pending;
+    }
+}
+
+static void end_loop(struct daemon *d)
+{
+    server_destroy(d->server);
+    d->server = NULL;
+    uv_close((uv_handle_t *)&d->terminate, NULL);
+    uv_close((uv_handle_t *)&d->interrupt, NULL);
+    uv_close((uv_handle_t *)&d->timer, NULL);
+    d->settled = false;
+    uv_stop(&d->engine.loop);
+}
+
+static bool retries_pending(const struct daemon *d)
+{
+    for (const struct pending *p = d->pending; p; p = p->next)
+        if (!p->waits)
+            return true;
+    return false;
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct daemon *d = timer->data;
+    look_at_pending(d);
+    d->news = false;
+    if (d->stopping && (d->leaving || scheduler_live(d->engine.scheduler) == 0))
+        end_loop(d);
+    else if (d->stopping || retries_pending(d))
+        look_soon(d);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    struct daemon *d = handle->data;
+    say(d, "signal %d", number);
+    stop(d, false, false);
+}
+
+/* ------------------------------------------------------------------------------------------------------ life */
+
+static int serve(struct daemon *d, struct error *err)
+{
+    uv_loop_t *loop = &d->engine.loop;
+    int listening = daemon_socket_listen(&d->engine.home, err);
+    if (listening < 0)
+        return STATUS_FAILED;
+    int status = server_create(&d->server, loop, listening, on_request, on_gone, d, err);
+    if (status)
+        return status;
+    uv_timer_init(loop, &d->timer);
+    uv_signal_init(loop, &d->terminate);
+    uv_signal_init(loop, &d->interrupt);
+    d->timer.data = d->terminate.data = d->interrupt.data = d;
+    uv_signal_start(&d->terminate, on_signal, SIGTERM);
+    uv_signal_start(&d->interrupt, on_signal, SIGINT);
+    d->settled = true;
+    return STATUS_OK;
+}
+
+static void write_pid(const struct engine *e)
+{
+    char *text = memory_format("%d\n", (int)getpid());
+    file_write_all(e->home.pid, text, strlen(text), NULL); /* for people; nothing relies on it */
+    free(text);
+}
+
+int daemon_run(const struct daemon_options *options, struct error *err)
+{
+    struct daemon *d = memory_alloc(1, sizeof *d);
+    d->echo = options->echo;
+    int status = engine_open(&d->engine, &options->engine, options->home, NULL, on_log, on_changed, d, err);
+    if (!status) {
+        struct error log = {0};
+        if (log_writer_open(&d->log, d->engine.home.log, &log))
+            fprintf(stderr, "taper: %s\n", log.text); /* a full disk is no reason not to start */
+        d->requests =
+            (struct requests){&d->engine.home, d->engine.store, d->engine.scheduler, d->engine.slots, store_now()};
+        say(d, "taper %s (%s), process %d, serves %s", version_string(), version_revision(), (int)getpid(),
+            d->engine.home.dir);
+        status = scheduler_recover(d->engine.scheduler, err);
+        if (!status)
+            status = serve(d, err);
+        if (!status) {
+            write_pid(&d->engine);
+            if (options->ready >= 0) {
+                ssize_t wrote = write(options->ready, "\n", 1);
+                (void)wrote;
+                close(options->ready);
+            }
+            uv_run(&d->engine.loop, UV_RUN_DEFAULT);
+            unlink(d->engine.home.socket);
+            unlink(d->engine.home.pid);
+        }
+        say(d, status ? "cannot serve: %s" : "stopped%s", status && err ? err->text : "");
+        while (d->pending)
+            forget(&d->pending);
+    }
+    engine_close(&d->engine);
+    log_writer_close(&d->log);
+    free(d);
+    return status;
+}

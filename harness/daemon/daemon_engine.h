@@ -1,0 +1,51 @@
+/* What the daemon and `taper run` have in common: a home's store, opened for writing, with its slots, its executor and
+ * its scheduler on one loop. */
+#ifndef TAPER_HARNESS_DAEMON_DAEMON_ENGINE_H
+#define TAPER_HARNESS_DAEMON_DAEMON_ENGINE_H
+
+#include <uv.h>
+
+#include "harness/base/command.h"
+#include "harness/base/options.h"
+#include "harness/queue/scheduler.h"
+
+/* As given on the command line; zeroed means the defaults. */
+struct engine_options {
+    const char *grace, *retry_delay, *min_free, *gpu_busy, *payload;
+    int cpu_slots, gpu_runs; /* from --slots, may be given more than once */
+    bool cpu_given, gpu_given;
+};
+
+/* The rows of these options, for a verb's table: fill `specs` (room for ENGINE_OPTIONS) and return how many. */
+enum { ENGINE_OPTIONS = 6 };
+int engine_option_specs(struct engine_options *o, struct option_spec *specs);
+
+/* Their help, for a verb's row. */
+#define ENGINE_HELP                                                                                                    \
+    "  --slots cpu:N         run N at a time on the CPU, each with its share of the processors (default: one for\n"    \
+    "                        every four processors)\n"                                                                 \
+    "  --slots gpu:N         run N at a time on each GPU (default 1; 0 leaves GPUs alone)\n"                           \
+    "  --gpu-busy SIZE       leave a GPU alone on which others use more memory than this (default 512Mi)\n"            \
+    "  --grace SECS          from asking a worker to end to killing it (default 30)\n"                                 \
+    "  --retry-delay SECS    before the first retry; twice as long each time (default 5)\n"                            \
+    "  --min-free SIZE       start nothing when the home's disk has less left (default 64Mi)\n"                        \
+    "  --payload PROGRAM     run this program in each run's directory instead of the training\n"
+
+struct engine {
+    uv_loop_t loop;
+    struct home home;
+    struct store *store;
+    struct executor *executor;
+    struct slots *slots;
+    struct scheduler *scheduler;
+    bool looping;
+};
+
+/* Open everything, but take over nothing yet (scheduler_recover). */
+int engine_open(struct engine *e, const struct engine_options *options, const char *home, const char *sweep,
+                void (*log)(void *arg, const char *text), void (*changed)(void *arg), void *arg, struct error *err);
+
+/* Close everything; live attempts go on. Fine after a failed open. Handles of others must be closing by then. */
+void engine_close(struct engine *e);
+
+#endif

@@ -1,0 +1,202 @@
+#include "harness/daemon/daemon_requests.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/data/dataset.h"
+#include "core/base/memory.h"
+#include "core/base/version.h"
+#include "harness/spec/spec.h"
+#include "harness/store/store_queue.h"
+
+static const char *text_of(const json_t *request, const char *name, struct error *err)
+{
+    const char *text = json_string_value(json_object_get(request, name));
+    if (!text)
+        error_set(err, STATUS_BAD_INPUT, "%s: want text", name);
+    return text;
+}
+
+int requests_resolve(struct store *store, const char *word, bool *is_sweep, struct store_run *run, struct error *err)
+{
+    struct error sweep = {0}, single = {0};
+    *is_sweep = true;
+    if (store_sweep_find(store, word, &sweep) == STATUS_OK)
+        return STATUS_OK;
+    *is_sweep = false;
+    if (store_run_find(store, word, run, &single) == STATUS_OK)
+        return STATUS_OK;
+    /* Which of the two was meant shows in the letters. */
+    bool hex = word[0] && word[strspn(word, "0123456789abcdef")] == '\0';
+    if (err)
+        *err = hex ? single : sweep;
+    return hex ? single.status : sweep.status;
+}
+
+static json_t *changed_to_json(const struct store_changed *c)
+{
+    return json_pack("{s:I, s:I, s:I}", "queued", (json_int_t)c->queued, "live", (json_int_t)c->live, "kept",
+                     (json_int_t)c->kept);
+}
+
+static int do_ping(struct requests *r, const json_t *request, json_t **body, struct error *err)
+{
+    (void)request, (void)err;
+    *body = json_pack("{s:i, s:s, s:s, s:I, s:i, s:s}", "pid", (int)getpid(), "version", version_string(), "revision",
+                      version_revision(), "started", (json_int_t)r->started, "live",
+                      r->scheduler ? scheduler_live(r->scheduler) : 0, "trouble",
+                      r->scheduler ? scheduler_trouble(r->scheduler) : "");
+    return STATUS_OK;
+}
+
+static int do_live(struct requests *r, const json_t *request, json_t **body, struct error *err)
+{
+    (void)request, (void)err;
+    if (r->slots)
+        slots_refresh(r->slots);
+    *body = json_pack("{s:o, s:o}", "runs", r->scheduler ? scheduler_to_json(r->scheduler) : json_array(), "slots",
+                      r->slots ? slots_to_json(r->slots) : json_null());
+    return STATUS_OK;
+}
+
+static json_t *submitted_to_json(const struct spec *spec, const struct store_submitted *done)
+{
+    json_t *known = json_object();
+    for (int i = 0; i < RUN_STATES; i++)
+        json_object_set_new(known, run_state_name(i), json_integer(done->known[i]));
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "sweep", spec->name, "pack",
+                     (json_int_t)spec->limits.pack, "runs", (json_int_t)done->runs, "fresh", (json_int_t)done->fresh,
+                     "requeued", (json_int_t)done->requeued, "doubles", (json_int_t)done->doubles, "dropped",
+                     (json_int_t)done->dropped, "dropped_queued", (json_int_t)done->dropped_queued, "known", known);
+}
+
+static int do_submit(struct requests *r, const json_t *request, json_t **body, struct error *err)
+{
+    const char *text = text_of(request, "text", err), *path = NULL, *directory = NULL;
+    if (text)
+        path = text_of(request, "path", err);
+    if (path)
+        directory = text_of(request, "directory", err);
+    if (!directory)
+        return STATUS_BAD_INPUT;
+    struct spec spec;
+    struct store_submitted done = {0};
+    int status =
+        spec_parse(&spec, text, json_string_length(json_object_get(request, "text")), path, directory, NULL, err);
+    if (status)
+        return status;
+    status = store_submit(r->store, &spec, dataset_digests, &done, err);
+    if (!status) {
+        *body = submitted_to_json(&spec, &done);
+        if (r->scheduler)
+            scheduler_kick(r->scheduler);
+    }
+    spec_fini(&spec);
+    return status;
+}
+
+typedef int change(struct requests *r, const char *sweep, const char *run, struct store_changed *out,
+                   struct error *err);
+
+static int on_target(struct requests *r, const json_t *request, change *apply, json_t **body, struct error *err)
+{
+    const char *word = text_of(request, "what", err);
+    struct store_run run;
+    struct store_changed changed;
+    bool is_sweep;
+    if (!word)
+        return STATUS_BAD_INPUT;
+    int status = requests_resolve(r->store, word, &is_sweep, &run, err);
+    if (!status)
+        status = apply(r, is_sweep ? word : NULL, is_sweep ? NULL : run.id, &changed, err);
+    if (!status)
+        *body = changed_to_json(&changed);
+    return status;
+}
+
+static int apply_cancel(struct requests *r, const char *sweep, const char *run, struct store_changed *out,
+                        struct error *err)
+{
+    int status = store_cancel(r->store, sweep, run, "asked for", out, err);
+    if (!status && out->live && r->scheduler)
+        scheduler_cancel(r->scheduler);
+    return status;
+}
+
+static int apply_retry(struct requests *r, const char *sweep, const char *run, struct store_changed *out,
+                       struct error *err)
+{
+    int status = store_retry(r->store, sweep, run, out, err);
+    if (!status && r->scheduler)
+        scheduler_kick(r->scheduler);
+    return status;
+}
+
+static int do_cancel(struct requests *r, const json_t *request, json_t **body, struct error *err)
+{
+    return on_target(r, request, apply_cancel, body, err);
+}
+
+static int do_retry(struct requests *r, const json_t *request, json_t **body, struct error *err)
+{
+    return on_target(r, request, apply_retry, body, err);
+}
+
+/* One sweep, or without a name the queue; `all` resumes every sweep too. */
+static int set_paused(struct requests *r, const json_t *request, bool paused, json_t **body, struct error *err)
+{
+    const char *sweep = json_string_value(json_object_get(request, "sweep"));
+    struct store_queue_sweeps all = {0};
+    int status = sweep ? store_sweep_pause(r->store, sweep, paused, err) : store_queue_pause(r->store, paused, err);
+    if (!status && !sweep && !paused && json_is_true(json_object_get(request, "all")))
+        store_queue_sweeps(r->store, &all);
+    for (size_t i = 0; i < all.count && !status; i++)
+        status = store_sweep_pause(r->store, all.names[i], paused, err);
+    if (!status)
+        *body = json_pack("{s:b, s:I}", "queue", !sweep, "sweeps", (json_int_t)(sweep ? 1 : all.count));
+    free(all.names);
+    if (!status && !paused && r->scheduler)
+        scheduler_kick(r->scheduler);
+    return status;
+}
+
+static int do_pause(struct requests *r, const json_t *request, json_t **body, struct error *err)
+{
+    return set_paused(r, request, true, body, err);
+}
+
+static int do_resume(struct requests *r, const json_t *request, json_t **body, struct error *err)
+{
+    return set_paused(r, request, false, body, err);
+}
+
+int requests_finished(struct store *store, const char *word, bool *finished, bool *all_done, struct error *err)
+{
+    struct store_run run;
+    bool is_sweep;
+    int status = requests_resolve(store, word, &is_sweep, &run, err);
+    if (status)
+        return status;
+    if (!is_sweep) {
+        *finished = run.state >= RUN_DONE;
+        *all_done = run.state == RUN_DONE;
+        return STATUS_OK;
+    }
+    return store_sweep_finished(store, word, finished, all_done, err);
+}
+
+int requests_handle(struct requests *r, const char *what, const json_t *request, json_t **body, struct error *err)
+{
+    static const struct {
+        const char *name;
+        int (*handle)(struct requests *r, const json_t *request, json_t **body, struct error *err);
+    } table[] = {{"ping", do_ping},   {"live", do_live},   {"submit", do_submit}, {"cancel", do_cancel},
+                 {"retry", do_retry}, {"pause", do_pause}, {"resume", do_resume}};
+    *body = NULL;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        if (strcmp(table[i].name, what) == 0)
+            return table[i].handle(r, request, body, err);
+    return error_set(err, STATUS_BAD_INPUT, "do: no request '%s'", what);
+}

@@ -1,0 +1,100 @@
+/* Where attempts run: an interface, so that a batch system can stand where local processes do.
+ *
+ * A job is one worker with the attempts of one run, or of the runs of a pack. It is started held, each of its attempts
+ * named by a handle (text that means something to its executor alone), and let go once the handles are in the database.
+ * So whatever is killed when, no attempt runs that nobody knows of. After a restart the handles are adopted, one by
+ * one. Each attempt started or adopted ends in exactly one call of on_end, made from the loop; the job's last only when
+ * every process of it is gone, the others when nothing writes in their directories any more. Everything happens on the
+ * loop's thread. */
+#ifndef TAPER_HARNESS_QUEUE_EXECUTOR_H
+#define TAPER_HARNESS_QUEUE_EXECUTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <uv.h>
+
+#include "core/base/error.h"
+
+struct executor_run {
+    const char *dir; /* the run directory, absolute; config.json is there */
+    int attempt;
+    double timeout;    /* seconds; 0: none */
+    const char *after; /* what to do after training, as JSON; NULL: nothing */
+};
+
+struct executor_launch {
+    const struct executor_run *runs;
+    int count;
+    const char *device;     /* "cpu", or a GPU's opaque id */
+    const char *processors; /* "0-3,8": processors to be pinned to; NULL: any */
+    int threads;            /* for all of them; 0: as many as the process may use */
+    double grace;           /* seconds */
+};
+
+struct executor_job;
+
+/* What the store keeps. The texts live as long as the job. */
+struct executor_started {
+    struct executor_job *job;
+    char *const *handles;     /* one a run */
+    int64_t pid, pid_started; /* 0: this executor has none here */
+    const char *boot_id;      /* NULL likewise */
+};
+
+enum executor_cause {
+    EXECUTOR_EXITED,    /* by itself: code */
+    EXECUTOR_SIGNALLED, /* signal */
+    EXECUTOR_TIMED_OUT,
+    EXECUTOR_LOST,        /* gone without a word: the machine went down, or somebody killed it */
+    EXECUTOR_NOT_STARTED, /* it never did anything */
+};
+
+struct executor_end {
+    enum executor_cause cause;
+    int code, signal;           /* -1: none */
+    bool asked;                 /* it was asked to stop */
+    int64_t cpu_us, peak_bytes; /* -1: unknown */
+    const char *text;           /* a line for people; lives until the callback returns */
+};
+
+enum executor_stop {
+    EXECUTOR_STOP, /* checkpoint and end; killed when the grace is over */
+    EXECUTOR_KILL, /* end at once */
+};
+
+enum { EXECUTOR_ALL = -1 }; /* every run of a job */
+
+struct executor {
+    const char *name;
+    int most; /* runs a job may have */
+    /* place: of the run among those of the launch, from 0. */
+    void (*on_end)(void *arg, struct executor_job *job, int place, const struct executor_end *end);
+    void *arg; /* set both before the first start */
+
+    /* Start a job, held. On failure nothing was started. */
+    int (*start)(struct executor *ex, const struct executor_launch *launch, struct executor_started *out,
+                 struct error *err);
+    /* Let it go. */
+    void (*release)(struct executor *ex, struct executor_job *job);
+    /* Take over what an earlier process started: the job, which is the same for all of a pack, and the place in it. All
+     * of a pack are taken over before the loop runs. Also right when it is gone: on_end says how it went. Fails
+     * (STATUS_BAD_INPUT) only on a handle that is not this executor's. */
+    int (*adopt)(struct executor *ex, const char *handle, const char *dir, int attempt, struct executor_job **job,
+                 int *place, struct error *err);
+    /* Ask a run, or EXECUTOR_ALL, to end; on_end follows. May be asked again. A held job is dropped, whole.
+     * EXECUTOR_KILL is for all: what shares a process cannot be killed in part. */
+    void (*stop)(struct executor *ex, struct executor_job *job, int place, enum executor_stop how);
+    /* Whether a process of this machine belongs to one of the jobs. */
+    bool (*owns)(struct executor *ex, pid_t pid);
+    /* Forget all jobs (they go on), and release everything once the loop has run its closing callbacks. */
+    void (*destroy)(struct executor *ex);
+};
+
+/* Processes of this machine. program: what to run as `PROGRAM worker ...` (NULL: this program). payload: run this
+ * instead of the training, given the attempt's number (for tests and for work that is not ours, and never in packs;
+ * NULL: train). Never NULL. */
+struct executor *executor_local_create(uv_loop_t *loop, const char *program, const char *payload);
+
+#endif

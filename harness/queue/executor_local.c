@@ -1,0 +1,536 @@
+/* Attempts as processes of this machine: supervisors (supervisor.h) found again by pid, start time and boot. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "core/base/memory.h"
+#include "harness/queue/executor_words.h"
+#include "harness/base/process.h"
+#include "harness/worker/supervisor.h"
+
+enum { GO_DESCRIPTOR = 3, SWEEP_AGAIN_MS = 20, LOOK_MS = 200, STUCK_MS = 10000, NONCE = 16 };
+
+/* An attempt of a job. */
+struct member {
+    char *dir;
+    int place, attempt;
+    bool asked, reported;
+};
+
+struct executor_job {
+    struct executor_local *owner;
+    struct executor_job *next;
+    struct process_id id;
+    char token[128]; /* "ATTEMPT-NONCE", of the first attempt, in the environment of all that it starts */
+    struct member *members;
+    int count;
+    char **handles; /* one a member */
+    int pidfd, go;  /* -1 when there is none */
+    bool pack;      /* its handles have a place, and a run can be stopped by that */
+    bool child;     /* ours to reap */
+    bool ended;     /* the supervisor is gone (a child not yet reaped) */
+    double grace;
+    siginfo_t exit;
+    uv_poll_t watch;
+    uv_timer_t timer; /* sweeping once it has ended; before: a stop that does not come to an end */
+    uv_timer_t look;  /* for runs of a pack that end before the others */
+    int open_handles;
+};
+
+struct executor_local {
+    struct executor base; /* first */
+    uv_loop_t *loop;
+    char *program, *payload;
+    struct executor_job *jobs;
+};
+
+static void job_release(struct executor_job *job)
+{
+    if (job->pidfd >= 0)
+        close(job->pidfd);
+    if (job->go >= 0)
+        close(job->go);
+    for (int i = 0; i < job->count; i++) {
+        free(job->members[i].dir);
+        free(job->handles[i]);
+    }
+    free(job->members);
+    free(job->handles);
+    free(job);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct executor_job *job = handle->data;
+    if (--job->open_handles == 0)
+        job_release(job);
+}
+
+static void job_close(struct executor_job *job)
+{
+    struct executor_job **at = &job->owner->jobs;
+    while (*at != job)
+        at = &(*at)->next;
+    *at = job->next;
+    uv_close((uv_handle_t *)&job->timer, on_closed);
+    uv_close((uv_handle_t *)&job->look, on_closed);
+    if (job->open_handles > 2)
+        uv_close((uv_handle_t *)&job->watch, on_closed);
+}
+
+static bool is_supervisor(const struct executor_local *ex, const struct process_row *row)
+{
+    for (const struct executor_job *job = ex->jobs; job; job = job->next)
+        if (job->id.pid == row->pid && job->id.start == row->start)
+            return true;
+    return false;
+}
+
+/* Whether a process comes from this job, whose supervisor is gone. The session proves it only while the supervisor
+ * is our unreaped child, since only then is its number taken; without, the token in the environment does. A process
+ * whose parent we became lost a supervisor: it is one of ours too, and there is nobody else to end it. */
+static bool belongs(const struct executor_job *job, const struct process_row *row)
+{
+    char pair[160];
+    if (row->start < job->id.start || row->pid == job->id.pid || is_supervisor(job->owner, row))
+        return false;
+    if (job->child && (row->session == job->id.pid || row->parent == getpid()))
+        return true;
+    snprintf(pair, sizeof pair, "TAPER_TOKEN=%s", job->token);
+    return process_has_environment(row->pid, pair);
+}
+
+/* Kill what a killed supervisor left. Returns how many are still there. */
+static int sweep(struct executor_job *job)
+{
+    size_t count;
+    int left = 0;
+    struct process_row *rows = process_list(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (!belongs(job, &rows[i]))
+            continue;
+        if (rows[i].state == 'Z') {
+            if (rows[i].parent == getpid())
+                waitpid(rows[i].pid, NULL, WNOHANG);
+            continue;
+        }
+        process_signal_row(&rows[i], SIGKILL);
+        left++;
+    }
+    free(rows);
+    return left;
+}
+
+static int unreported(const struct executor_job *job)
+{
+    int n = 0;
+    for (int i = 0; i < job->count; i++)
+        n += !job->members[i].reported;
+    return n;
+}
+
+static void report(struct executor_job *job, struct member *m, const struct executor_end *end)
+{
+    struct executor *base = &job->owner->base;
+    m->reported = true;
+    base->on_end(base->arg, job, m->place, end);
+}
+
+/* The member's exit.json, if it is this attempt's. */
+static bool read_end(const struct executor_job *job, const struct member *m, struct supervisor_end *file)
+{
+    return supervisor_end_read(m->dir, file, NULL) == STATUS_OK && strcmp(file->token, job->token) == 0 &&
+           file->attempt == m->attempt;
+}
+
+static void report_file(struct executor_job *job, struct member *m, const struct supervisor_end *file)
+{
+    static const enum executor_cause causes[] = {EXECUTOR_EXITED, EXECUTOR_SIGNALLED, EXECUTOR_TIMED_OUT,
+                                                 EXECUTOR_EXITED};
+    struct executor_end end = {.cause = causes[file->cause],
+                               .code = file->cause == SUPERVISOR_EXITED   ? file->code
+                                       : file->cause == SUPERVISOR_FAILED ? 1
+                                                                          : -1,
+                               .signal = file->cause == SUPERVISOR_SIGNALLED ? file->signal : -1,
+                               .asked = m->asked || file->asked,
+                               .cpu_us = (int64_t)(1e6 * (file->cpu_user + file->cpu_system)),
+                               .peak_bytes = file->max_rss,
+                               .text = file->text};
+    report(job, m, &end);
+}
+
+/* What the end was, without exit.json. said: others of the pack have theirs, so the exit status is not this one's. */
+static void report_without_file(struct executor_job *job, struct member *m, bool said)
+{
+    struct executor_end end = {.cause = EXECUTOR_LOST,
+                               .code = -1,
+                               .signal = -1,
+                               .asked = m->asked,
+                               .cpu_us = -1,
+                               .peak_bytes = -1,
+                               .text = "the worker is gone without a word"};
+    bool exited = job->child && job->exit.si_code == CLD_EXITED && !said;
+    if (exited && job->exit.si_status == SUPERVISOR_NOT_STARTED) {
+        end.cause = EXECUTOR_NOT_STARTED;
+        end.text = "the worker was never let go";
+    } else if (exited && job->exit.si_status == SUPERVISOR_LOCKED) {
+        end.cause = EXECUTOR_NOT_STARTED;
+        end.text = "another worker is in the run directory";
+    } else if (exited) { /* exit.json could not be written, or nothing could: the status is all there is */
+        end.cause = job->exit.si_status > 128                   ? EXECUTOR_SIGNALLED
+                    : job->exit.si_status == SUPERVISOR_TIMEOUT ? EXECUTOR_TIMED_OUT
+                                                                : EXECUTOR_EXITED;
+        end.code = end.cause == EXECUTOR_EXITED ? job->exit.si_status : -1;
+        end.signal = end.cause == EXECUTOR_SIGNALLED ? job->exit.si_status - 128 : -1;
+        end.text = "see log.txt";
+    }
+    report(job, m, &end);
+}
+
+static void on_sweep(uv_timer_t *timer);
+
+/* The supervisor is gone: find out how it went, and end what is left. */
+static void job_finish(struct executor_job *job)
+{
+    struct supervisor_end file;
+    bool said = false, silent = false;
+    for (int i = 0; i < job->count; i++) {
+        bool known = job->members[i].reported || read_end(job, &job->members[i], &file);
+        said |= known;
+        silent |= !known;
+    }
+    /* A supervisor that ended by itself left nothing behind: only a killed one has to be swept after. */
+    if (silent && !(job->child && job->exit.si_code == CLD_EXITED) && sweep(job) > 0) {
+        uv_timer_start(&job->timer, on_sweep, SWEEP_AGAIN_MS, 0);
+        return;
+    }
+    if (job->child)
+        waitid(P_PIDFD, (id_t)job->pidfd, &job->exit, WEXITED | WNOHANG);
+    for (int i = 0; i < job->count; i++) {
+        struct member *m = &job->members[i];
+        if (m->reported)
+            continue;
+        if (read_end(job, m, &file))
+            report_file(job, m, &file);
+        else
+            report_without_file(job, m, said);
+    }
+    job_close(job);
+}
+
+/* The ends of all but the last are told when they are there: that one's is told when the process is gone. */
+static void on_look(uv_timer_t *timer)
+{
+    struct executor_job *job = timer->data;
+    struct supervisor_end file;
+    for (int i = 0; i < job->count && unreported(job) > 1; i++)
+        if (!job->members[i].reported && read_end(job, &job->members[i], &file))
+            report_file(job, &job->members[i], &file);
+    if (unreported(job) < 2)
+        uv_timer_stop(timer);
+}
+
+static void on_sweep(uv_timer_t *timer)
+{
+    job_finish(timer->data);
+}
+
+static void on_ended(uv_poll_t *watch, int status, int events)
+{
+    struct executor_job *job = watch->data;
+    (void)status, (void)events;
+    job->exit.si_pid = 0;
+    if (job->child &&
+        (waitid(P_PIDFD, (id_t)job->pidfd, &job->exit, WEXITED | WNOWAIT | WNOHANG) != 0 || !job->exit.si_pid))
+        return;
+    uv_poll_stop(&job->watch);
+    uv_timer_stop(&job->timer);
+    uv_timer_stop(&job->look);
+    job->ended = true;
+    job_finish(job);
+}
+
+/* Asked to stop long ago, and its own grace is over: it must be stuck. What it leaves is swept. */
+static void on_stuck(uv_timer_t *timer)
+{
+    struct executor_job *job = timer->data;
+    for (int i = 0; i < job->count; i++)
+        if (job->members[i].asked && !job->members[i].reported) {
+            process_signal(job->pidfd, SIGKILL);
+            return;
+        }
+}
+
+static struct executor_job *job_create(struct executor_local *ex)
+{
+    struct executor_job *job = memory_alloc(1, sizeof *job);
+    job->owner = ex;
+    job->pidfd = job->go = -1;
+    job->next = ex->jobs;
+    ex->jobs = job;
+    uv_timer_init(ex->loop, &job->timer);
+    uv_timer_init(ex->loop, &job->look);
+    job->timer.data = job->look.data = job;
+    job->open_handles = 2;
+    return job;
+}
+
+/* handle is taken over; it may follow later. */
+static void add_member(struct executor_job *job, const char *dir, int place, int attempt, char *handle)
+{
+    size_t count = (size_t)job->count + 1;
+    job->members = memory_resize(job->members, count, sizeof *job->members);
+    job->handles = memory_resize(job->handles, count, sizeof *job->handles);
+    job->members[job->count] = (struct member){.dir = memory_string(dir), .place = place, .attempt = attempt};
+    job->handles[job->count++] = handle;
+    if (job->count == 2)
+        uv_timer_start(&job->look, on_look, LOOK_MS, LOOK_MS);
+}
+
+static int watch(struct executor_job *job, struct error *err)
+{
+    int code = uv_poll_init(job->owner->loop, &job->watch, job->pidfd);
+    if (code)
+        return error_set(err, STATUS_FAILED, "cannot watch process %d: %s", (int)job->id.pid, uv_strerror(code));
+    job->watch.data = job;
+    job->open_handles = 3;
+    uv_poll_start(&job->watch, UV_READABLE, on_ended);
+    return STATUS_OK;
+}
+
+static int spawn(struct executor_job *job, struct executor_words *a, int go, struct error *err)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, go, GO_DESCRIPTOR);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    int code = posix_spawn(&job->id.pid, job->owner->program, &actions, &attributes, a->words, a->environment);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    if (code)
+        return error_errno(err, STATUS_FAILED, code, "%s: cannot start a worker", job->owner->program);
+    job->child = true;
+    return STATUS_OK;
+}
+
+/* Our child: there, if only as a zombie, until we reap it. */
+static int identify(struct executor_job *job, struct error *err)
+{
+    int status = process_identify(job->id.pid, &job->id, err);
+    if (!status && (job->pidfd = process_open(&job->id)) < 0)
+        status = error_errno(err, STATUS_FAILED, errno, "cannot watch process %d", (int)job->id.pid);
+    return status ? status : watch(job, err);
+}
+
+static int start_held(struct executor_job *job, const struct executor_launch *launch, struct error *err)
+{
+    struct executor_words a;
+    int ends[2] = {-1, -1}, status = STATUS_OK;
+    executor_words_init(&a, launch, GO_DESCRIPTOR, job->token, job->owner->payload);
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        status = error_errno(err, STATUS_FAILED, errno, "cannot start a worker");
+    if (!status)
+        status = spawn(job, &a, ends[0], err);
+    executor_words_fini(&a);
+    if (ends[0] >= 0)
+        close(ends[0]);
+    job->go = ends[1];
+    return status ? status : identify(job, err);
+}
+
+static int local_start(struct executor *base, const struct executor_launch *launch, struct executor_started *out,
+                       struct error *err)
+{
+    struct executor_local *ex = (struct executor_local *)base;
+    struct executor_job *job = job_create(ex);
+    unsigned char nonce[NONCE];
+    char hex[2 * NONCE + 1];
+    randombytes_buf(nonce, sizeof nonce);
+    sodium_bin2hex(hex, sizeof hex, nonce, sizeof nonce);
+    snprintf(job->token, sizeof job->token, "%d-%s", launch->runs[0].attempt, hex);
+    job->grace = launch->grace;
+    job->pack = launch->count > 1;
+    int status = start_held(job, launch, err);
+    if (status) {
+        if (job->child) { /* held, so that it ends as soon as its pipe is closed */
+            close(job->go);
+            job->go = -1;
+            waitpid(job->id.pid, NULL, 0);
+        }
+        job_close(job);
+        return status;
+    }
+    for (int i = 0; i < launch->count; i++) {
+        char *handle = memory_format("%d:%" PRIu64 ":%s:%.0f:%s", (int)job->id.pid, job->id.start, job->id.boot,
+                                     launch->grace, job->token);
+        char *placed = job->pack ? memory_format("%s:%d", handle, i) : memory_string(handle);
+        free(handle);
+        add_member(job, launch->runs[i].dir, i, launch->runs[i].attempt, placed);
+    }
+    *out = (struct executor_started){job, job->handles, job->id.pid, (int64_t)job->id.start, job->id.boot};
+    return STATUS_OK;
+}
+
+static void local_release(struct executor *base, struct executor_job *job)
+{
+    (void)base;
+    if (job->go < 0)
+        return;
+    ssize_t wrote = write(job->go, "g", 1); /* it may be gone: then its end is on the way */
+    (void)wrote;
+    close(job->go);
+    job->go = -1;
+}
+
+/* The job of another attempt of the same pack. */
+static struct executor_job *find_job(const struct executor_local *ex, const struct process_id *id, const char *token)
+{
+    struct executor_job *job = ex->jobs;
+    while (job && !(job->id.pid == id->pid && job->id.start == id->start && strcmp(job->token, token) == 0))
+        job = job->next;
+    return job;
+}
+
+/* Take over a process, or find that it is gone. */
+static struct executor_job *take_over(struct executor_local *ex, const struct process_id *id, const char *token,
+                                      double grace, struct error *err)
+{
+    struct executor_job *job = job_create(ex);
+    job->id = *id;
+    job->grace = grace;
+    snprintf(job->token, sizeof job->token, "%s", token);
+    job->pidfd = process_open(id);
+    if (job->pidfd >= 0 && watch(job, err) != STATUS_OK) {
+        close(job->pidfd);
+        job->pidfd = -1;
+        job_close(job);
+        return NULL;
+    }
+    if (job->pidfd < 0) {
+        job->ended = true;
+        uv_timer_start(&job->timer, on_sweep, 0, 0);
+    }
+    return job;
+}
+
+static int local_adopt(struct executor *base, const char *handle, const char *dir, int attempt,
+                       struct executor_job **out, int *place, struct error *err)
+{
+    struct executor_local *ex = (struct executor_local *)base;
+    struct process_id id = {0};
+    char token[128];
+    double grace;
+    int pid;
+    *place = 0;
+    int fields =
+        sscanf(handle, "%d:%" SCNu64 ":%39[^:]:%lf:%127[0-9a-f-]:%d", &pid, &id.start, id.boot, &grace, token, place);
+    if (fields < 5)
+        return error_set(err, STATUS_BAD_INPUT, "'%s' names no local process", handle);
+    id.pid = pid;
+    struct executor_job *job = find_job(ex, &id, token);
+    if (!job)
+        job = take_over(ex, &id, token, grace, err);
+    if (!job)
+        return STATUS_FAILED;
+    job->pack = fields == 6;
+    add_member(job, dir, *place, attempt, memory_string(handle));
+    *out = job;
+    return STATUS_OK;
+}
+
+/* The supervisor ends one run by its place (SUPERVISOR_STOP_ONE), and the pack if that does not help. */
+static void ask(struct executor_job *job, int place, enum executor_stop how)
+{
+    siginfo_t info = {.si_signo = SUPERVISOR_STOP_ONE, .si_code = SI_QUEUE};
+    info.si_value.sival_int = place;
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    if (place == EXECUTOR_ALL)
+        process_signal(job->pidfd, how == EXECUTOR_KILL ? SIGUSR1 : SIGTERM);
+    else
+        process_signal_value(job->pidfd, &info);
+    process_signal(job->pidfd, SIGCONT);
+}
+
+static void local_stop(struct executor *base, struct executor_job *job, int place, enum executor_stop how)
+{
+    (void)base;
+    if (!job->pack || how == EXECUTOR_KILL)
+        place = EXECUTOR_ALL;
+    for (int i = 0; i < job->count; i++)
+        job->members[i].asked |= place == EXECUTOR_ALL || job->members[i].place == place;
+    if (job->ended)
+        return;
+    if (job->go >= 0) {
+        close(job->go);
+        job->go = -1;
+        return;
+    }
+    ask(job, place, how);
+    /* One run of a pack has its own grace, and then the pack has. */
+    uint64_t grace = how == EXECUTOR_KILL ? 0 : (uint64_t)((place == EXECUTOR_ALL ? 1e3 : 2e3) * job->grace);
+    uv_timer_start(&job->timer, on_stuck, grace + STUCK_MS, 0);
+}
+
+static bool local_owns(struct executor *base, pid_t pid)
+{
+    struct executor_local *ex = (struct executor_local *)base;
+    pid_t session = getsid(pid);
+    for (const struct executor_job *job = ex->jobs; job && session > 0; job = job->next)
+        if (job->id.pid == session)
+            return true;
+    return false;
+}
+
+static void local_destroy(struct executor *base)
+{
+    struct executor_local *ex = (struct executor_local *)base;
+    while (ex->jobs)
+        job_close(ex->jobs);
+    uv_run(ex->loop, UV_RUN_NOWAIT); /* the closing callbacks */
+    free(ex->program);
+    free(ex->payload);
+    free(ex);
+}
+
+struct executor *executor_local_create(uv_loop_t *loop, const char *program, const char *payload)
+{
+    struct executor_local *ex = memory_alloc(1, sizeof *ex);
+    ex->base = (struct executor){.name = "local",
+                                 .most = payload ? 1 : EXECUTOR_RUNS_MOST,
+                                 .start = local_start,
+                                 .release = local_release,
+                                 .adopt = local_adopt,
+                                 .stop = local_stop,
+                                 .owns = local_owns,
+                                 .destroy = local_destroy};
+    ex->loop = loop;
+    ex->program = memory_string(program ? program : "/proc/self/exe");
+    ex->payload = payload ? memory_string(payload) : NULL;
+    /* Nothing of ours is inherited, and what a killed supervisor leaves comes to us. */
+    close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    signal(SIGPIPE, SIG_IGN);
+    return &ex->base;
+}

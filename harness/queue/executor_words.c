@@ -1,0 +1,124 @@
+#include "harness/queue/executor_words.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/memory.h"
+
+static void add(struct executor_words *a, const char *name, char *value)
+{
+    if (name)
+        a->words[a->count++] = memory_string(name);
+    a->words[a->count++] = value;
+}
+
+/* "1,3,1" */
+static char *attempt_list(const struct executor_launch *launch)
+{
+    char *list = memory_format("%d", launch->runs[0].attempt);
+    for (int i = 1; i < launch->count; i++) {
+        char *longer = memory_format("%s,%d", list, launch->runs[i].attempt);
+        free(list);
+        list = longer;
+    }
+    return list;
+}
+
+/* NULL: no run has one. */
+static char *timeout_list(const struct executor_launch *launch)
+{
+    char *list = memory_format("%.17g", launch->runs[0].timeout);
+    bool any = launch->runs[0].timeout > 0;
+    for (int i = 1; i < launch->count; i++) {
+        char *longer = memory_format("%s,%.17g", list, launch->runs[i].timeout);
+        any |= launch->runs[i].timeout > 0;
+        free(list);
+        list = longer;
+    }
+    if (any)
+        return list;
+    free(list);
+    return NULL;
+}
+
+/* The same; one run's as it is, a pack's as a list. */
+static char *after_list(const struct executor_launch *launch)
+{
+    if (launch->count == 1)
+        return launch->runs[0].after ? memory_string(launch->runs[0].after) : NULL;
+    char *list = memory_string("");
+    bool any = false;
+    for (int i = 0; i < launch->count; i++) {
+        const char *after = launch->runs[i].after;
+        char *longer = memory_format("%s%s%s", list, i ? "," : "[", after ? after : "{}");
+        any |= after != NULL;
+        free(list);
+        list = longer;
+    }
+    char *whole = any ? memory_format("%s]", list) : NULL;
+    free(list);
+    return whole;
+}
+
+/* Our environment with the variables replaced or added. The array alone is on the heap. */
+static char **environment(const struct executor_words *a)
+{
+    size_t count = 0, kept = 0;
+    while (environ[count])
+        count++;
+    char **all = memory_alloc(count + (size_t)a->changed + 1, sizeof *all);
+    for (size_t i = 0; i < count; i++) {
+        bool replaced = false;
+        for (int j = 0; j < a->changed && !replaced; j++)
+            replaced = strncmp(environ[i], a->variables[j], strcspn(a->variables[j], "=") + 1) == 0;
+        if (!replaced)
+            all[kept++] = environ[i];
+    }
+    for (int j = 0; j < a->changed; j++)
+        all[kept++] = a->variables[j];
+    return all;
+}
+
+void executor_words_init(struct executor_words *a, const struct executor_launch *launch, int go, const char *token,
+                         const char *payload)
+{
+    char *timeouts = timeout_list(launch), *after = after_list(launch);
+    int n = 0;
+    *a = (struct executor_words){0};
+    add(a, "taper", memory_string("worker"));
+    add(a, "--attempt", attempt_list(launch));
+    add(a, "--go", memory_format("%d", go));
+    add(a, "--device", memory_string(launch->device));
+    add(a, "--threads", memory_format("%d", launch->threads));
+    add(a, "--grace", memory_format("%.17g", launch->grace));
+    if (timeouts)
+        add(a, "--timeout", timeouts);
+    if (launch->processors)
+        add(a, "--processors", memory_string(launch->processors));
+    if (after)
+        add(a, "--after", after);
+    if (payload)
+        add(a, "--payload", memory_string(payload));
+    for (int i = 0; i < launch->count; i++)
+        add(a, i ? NULL : "--", memory_string(launch->runs[i].dir));
+    a->variables[n++] = memory_format("TAPER_TOKEN=%s", token);
+    if (launch->threads > 0) {
+        a->variables[n++] = memory_format("OMP_NUM_THREADS=%d", launch->threads);
+        a->variables[n++] = memory_format("OPENBLAS_NUM_THREADS=%d", launch->threads);
+    }
+    if (strcmp(launch->device, "cpu") != 0)
+        a->variables[n++] = memory_format("CUDA_VISIBLE_DEVICES=%s", launch->device);
+    a->changed = n;
+    a->environment = environment(a);
+}
+
+void executor_words_fini(struct executor_words *a)
+{
+    for (int i = 0; i < a->count; i++)
+        free(a->words[i]);
+    for (int i = 0; i < a->changed; i++)
+        free(a->variables[i]);
+    free(a->environment);
+}

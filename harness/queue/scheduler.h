@@ -1,0 +1,87 @@
+/* The scheduler: takes runs from the store's queue, starts them where there are slots, and records how they end.
+ *
+ * The store is the queue; in memory are only the attempts that are live. The daemon and `taper run` use the same code.
+ * Order: priority, then first come first served. A run that needs more slots than are free waits for them, and those
+ * behind it in the same pool wait too; one that needs more than the pool will ever have is passed over.
+ *
+ * What follows an attempt:
+ *   exit 0                      done
+ *   exit 2 (bad input)          failed: another attempt would find the same
+ *   exit 1, not finite          failed, its cause is "diverged": training is deterministic and would diverge again
+ *   exit 3 (stopped)            queued again; counts for nothing
+ *   exit 1, a signal, timeout   counts against `retries`: queued again after retry_delay * 2^failures (at most ten
+ *                               minutes), or failed
+ *   exit 1, out of memory       the same, its cause is "memory": what took it may be gone by then
+ *   lost, never let go          queued again; counts for nothing, but waits longer each time in a row (a minute at
+ *                               most)
+ *   the disk was full           queued again; counts for nothing
+ *   cancel was asked for        cancelled, unless it got done all the same
+ *
+ * Runs with `pack` above 1 share a worker with those of equal shape that the queue holds then (store_queue_mates). Each
+ * has its own end, but for a signal that ends the process: whose fault it was cannot be known, so it counts for none of
+ * the pack. A run that failed in a pack, or whose pack was ended so, is tried again by itself. The slot is free when
+ * all of the pack are gone.
+ *
+ * While the store cannot be written (disk full, another writer), everything waits and is tried again: attempts go on,
+ * ends are remembered, no new attempt starts. All on the loop's thread. */
+#ifndef TAPER_HARNESS_QUEUE_SCHEDULER_H
+#define TAPER_HARNESS_QUEUE_SCHEDULER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+#include <uv.h>
+
+#include "harness/queue/executor.h"
+#include "harness/base/home.h"
+#include "harness/queue/slots.h"
+#include "harness/store/store.h"
+
+enum { SCHEDULER_JOURNAL_MS = 200, SCHEDULER_TROUBLE_MS = 500 };
+
+struct scheduler_options {
+    uv_loop_t *loop;
+    const struct home *home;
+    struct store *store;
+    struct executor *executor; /* on_end is set by the scheduler */
+    struct slots *slots;
+    const char *sweep;                        /* only this sweep's runs; NULL: all */
+    double grace;                             /* seconds between a stop and the kill */
+    double retry_delay;                       /* seconds before the first retry */
+    uint64_t min_free;                        /* bytes that must be free on the home's disk for an attempt to start */
+    void (*log)(void *arg, const char *text); /* a line for the log */
+    void (*changed)(void *arg);               /* runs changed state, or were measured */
+    void *arg;
+};
+
+struct scheduler;
+
+struct scheduler *scheduler_create(const struct scheduler_options *options);
+
+/* Stop caring: live attempts go on by themselves. NULL is fine. The loop must run once more. */
+void scheduler_destroy(struct scheduler *s);
+
+/* Take over the attempts that an earlier process left starting or running. Before anything else. */
+int scheduler_recover(struct scheduler *s, struct error *err);
+
+/* Look at the queue again, soon (after a submit, retry, resume). */
+void scheduler_kick(struct scheduler *s);
+
+/* End the attempts whose cancel was asked for (after a cancel). */
+void scheduler_cancel(struct scheduler *s);
+
+/* Start nothing any more; with `stop` also end what is live, which is then queued again. */
+void scheduler_drain(struct scheduler *s, bool stop, enum executor_stop how);
+
+/* Live attempts (also those whose end is not recorded yet). */
+int scheduler_live(const struct scheduler *s);
+
+/* Why it cannot go on; "" when it can. */
+const char *scheduler_trouble(const struct scheduler *s);
+
+/* The live attempts: [{"run":..,"attempt":..,"slot":..,"pack":..,"state":"running|stopping|ended"}]. A new reference.
+ */
+json_t *scheduler_to_json(const struct scheduler *s);
+
+#endif

@@ -1,0 +1,274 @@
+/* What follows the end of an attempt. The table of it stands in scheduler.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/memory.h"
+#include "core/train/trainer.h"
+#include "harness/queue/scheduler_internal.h"
+#include "harness/store/store_queue.h"
+
+enum { LOST_WAIT_MOST_S = 60, RETRY_WAIT_MOST_S = 600, INTAKE_BUDGET = 8 << 20 };
+
+static int64_t growing(double first, int times, double most)
+{
+    double wait = first;
+    for (int i = 0; i < times && wait < most; i++)
+        wait *= 2;
+    return (int64_t)(1e6 * (wait < most ? wait : most));
+}
+
+struct verdict {
+    enum run_state next;
+    const char *cause;
+    bool counts, alone;
+    int64_t wait; /* us */
+    char text[400];
+};
+
+/* An attempt that failed: again, or for good. */
+static void judge_failure(struct scheduler *s, const struct job *job, const struct store_run *run, struct verdict *v)
+{
+    v->counts = true;
+    v->next = run->failures + 1 > run->retries ? RUN_FAILED : RUN_QUEUED;
+    v->wait = growing(s->o.retry_delay, run->failures, RETRY_WAIT_MOST_S);
+    if (scheduler_room(s) < s->o.min_free) {
+        v->next = RUN_QUEUED;
+        v->counts = false;
+        v->wait = 0;
+        snprintf(v->text, sizeof v->text, "the disk was full: %.255s", job->text);
+    }
+}
+
+static void judge_lost(struct scheduler *s, const struct job *job, const struct store_run *run, struct verdict *v)
+{
+    int times = store_queue_lost_in_a_row(s->o.store, run->id, job->attempt);
+    v->cause = "lost";
+    v->wait = times > 1 ? growing(s->o.retry_delay, times - 2, LOST_WAIT_MOST_S) : 0;
+}
+
+/* Memory that ran out, the host's or a GPU's: every such failure says so in these words (core/model/gpu_memory.h). */
+static bool ran_out_of_memory(const struct job *job)
+{
+    return strstr(job->text, "out of memory: ") != NULL;
+}
+
+/* A training that was not finite: from the same checkpoint another attempt would find the same. */
+static bool diverged(const struct job *job)
+{
+    return strstr(job->text, TRAINER_NOT_FINITE) != NULL;
+}
+
+static const char *cause_of_exit(const struct job *job)
+{
+    if (job->end.code == 0 || job->end.code == 3)
+        return job->end.code == 0 ? "done" : "stopped";
+    return ran_out_of_memory(job) ? "memory" : diverged(job) ? "diverged" : "failed";
+}
+
+static void judge(struct scheduler *s, const struct job *job, const struct store_run *run, struct verdict *v)
+{
+    const struct executor_end *end = &job->end;
+    *v = (struct verdict){.next = RUN_QUEUED};
+    snprintf(v->text, sizeof v->text, "%s", job->text);
+    switch (end->cause) {
+    case EXECUTOR_EXITED:
+        v->cause = cause_of_exit(job);
+        if (end->code == 0)
+            v->next = RUN_DONE;
+        else if (end->code == 2 || (end->code == 1 && diverged(job)))
+            v->next = RUN_FAILED, v->counts = true;
+        else if (end->code != 3)
+            judge_failure(s, job, run, v);
+        break;
+    case EXECUTOR_SIGNALLED:
+        v->cause = end->asked ? "stopped" : "signal";
+        if (!end->asked && job->crew->size > 1)
+            v->alone = true; /* nobody knows which of the pack it was: the next time it is */
+        else if (!end->asked)
+            judge_failure(s, job, run, v);
+        break;
+    case EXECUTOR_TIMED_OUT:
+        v->cause = "timeout";
+        judge_failure(s, job, run, v);
+        break;
+    case EXECUTOR_LOST:
+        judge_lost(s, job, run, v);
+        break;
+    case EXECUTOR_NOT_STARTED:
+        if (job->crew->executing || job->adopted) {
+            judge_lost(s, job, run, v);
+        } else {
+            v->cause = "start";
+            judge_failure(s, job, run, v);
+        }
+        break;
+    }
+    v->alone |= v->counts && job->crew->size > 1;
+    if (run->cancel && v->next != RUN_DONE) {
+        v->next = RUN_CANCELLED;
+        v->cause = "cancelled";
+        v->counts = false;
+    }
+}
+
+bool scheduler_intake(struct scheduler *s)
+{
+    int count = 0, live = scheduler_live(s);
+    struct intake_result result = {0};
+    struct error err = {0};
+    if (!live)
+        return true;
+    const char **runs = memory_alloc((size_t)live, sizeof *runs);
+    for (struct job *job = s->jobs; job; job = job->next)
+        runs[count++] = job->run;
+    int status = intake_pass(s->intake, runs, count, INTAKE_BUDGET, &result, &err);
+    free(runs);
+    if (status) {
+        scheduler_fault(s, store_trouble(s->o.store), err.text);
+        return false;
+    }
+    if (result.rows)
+        scheduler_changed(s);
+    return true;
+}
+
+void scheduler_leave(struct scheduler *s, struct crew *crew)
+{
+    if (--crew->live > 0)
+        return;
+    slots_give(s->o.slots, &crew->grant);
+    free(crew);
+}
+
+void scheduler_forget(struct scheduler *s, struct job *job)
+{
+    struct job **at = &s->jobs;
+    while (*at != job)
+        at = &(*at)->next;
+    *at = job->next;
+    scheduler_leave(s, job->crew);
+    free(job);
+}
+
+/* The first run of such a sweep that failed for good takes the others with it. */
+static void fail_fast(struct scheduler *s, const struct store_run *run)
+{
+    char reason[64];
+    struct store_queue_sweeps sweeps = {0};
+    snprintf(reason, sizeof reason, "run %s failed", run->id);
+    store_queue_fail_fast(s->o.store, run->id, &sweeps);
+    for (size_t i = 0; i < sweeps.count; i++) {
+        struct store_changed changed;
+        struct error err = {0};
+        if (store_cancel(s->o.store, sweeps.names[i], NULL, reason, &changed, &err))
+            scheduler_log(s, "sweep %s: its runs could not be cancelled: %s", sweeps.names[i], err.text);
+        else
+            scheduler_log(s, "sweep %s is cancelled: %s", sweeps.names[i], reason);
+    }
+    free(sweeps.names);
+    scheduler_cancel(s);
+}
+
+static void log_end(struct scheduler *s, const struct job *job, const struct verdict *v)
+{
+    char detail[64] = "";
+    if (job->end.cause == EXECUTOR_EXITED && job->end.code > 0)
+        snprintf(detail, sizeof detail, ", exit status %d", job->end.code);
+    else if (job->end.signal > 0)
+        snprintf(detail, sizeof detail, ", signal %d", job->end.signal);
+    scheduler_log(s, "run %s attempt %d ended: %s%s%s%s; now %s", job->run, job->attempt, v->cause, detail,
+                  v->text[0] && v->next != RUN_DONE ? ": " : "", v->next != RUN_DONE ? v->text : "",
+                  run_state_name(v->next));
+}
+
+/* Everything the run has logged, and begin the group of changes that its end is part of. */
+static int take_journal(struct scheduler *s, const struct job *job, struct error *err)
+{
+    const char *runs[] = {job->run};
+    for (;;) {
+        struct intake_result result;
+        struct error why = {0};
+        int status = store_group_begin(s->o.store, err);
+        if (status)
+            return status;
+        if (!intake_pass(s->intake, runs, 1, INTAKE_BUDGET, &result, &why)) {
+            if (!result.more)
+                return STATUS_OK;
+            status = store_group_end(s->o.store, true, err);
+            if (status)
+                return status;
+            continue;
+        }
+        store_group_end(s->o.store, false, NULL);
+        enum store_trouble kind = store_trouble(s->o.store);
+        if (kind == STORE_BUSY || kind == STORE_FULL)
+            return error_set(err, STATUS_FAILED, "%s", why.text);
+        scheduler_log(s, "run %s: its journal was not taken: %s", job->run, why.text);
+        return store_group_begin(s->o.store, err);
+    }
+}
+
+static int record_end(struct scheduler *s, const struct job *job, struct store_run *run, struct verdict *v,
+                      struct error *err)
+{
+    int status = take_journal(s, job, err);
+    if (status)
+        return status;
+    status = store_run_find(s->o.store, job->run, run, err);
+    if (!status) {
+        judge(s, job, run, v);
+        struct store_exit exit = {.cause = v->cause,
+                                  .text = v->text[0] ? v->text : NULL,
+                                  .code = job->end.code,
+                                  .signal = job->end.signal,
+                                  .cpu_us = job->end.cpu_us,
+                                  .peak_bytes = job->end.peak_bytes,
+                                  .counts = v->counts,
+                                  .alone = v->alone,
+                                  .not_before = v->next == RUN_QUEUED && v->wait ? scheduler_clock(s) + v->wait : 0};
+        status = store_attempt_end(s->o.store, job->run, job->attempt, &exit, v->next, err);
+    }
+    int end = store_group_end(s->o.store, !status, err);
+    return status ? status : end;
+}
+
+bool scheduler_settle(struct scheduler *s, struct job *job)
+{
+    struct error err = {0};
+    struct store_run run;
+    struct verdict v;
+    if (record_end(s, job, &run, &v, &err)) {
+        const char *runs[] = {job->run};
+        enum store_trouble kind = store_trouble(s->o.store);
+        scheduler_fault(s, kind, err.text);
+        if (kind != STORE_BROKEN)
+            return false;
+        scheduler_log(s, "run %s: its end could not be recorded: %s", job->run, err.text);
+        intake_pass(s->intake, runs, 1, INTAKE_BUDGET, NULL, NULL); /* what it measured is right all the same */
+        scheduler_forget(s, job);
+        return true;
+    }
+    log_end(s, job, &v);
+    scheduler_forget(s, job);
+    if (v.next == RUN_FAILED && run.fail_fast)
+        fail_fast(s, &run);
+    scheduler_changed(s);
+    scheduler_kick(s);
+    return true;
+}
+
+void scheduler_on_end(void *arg, struct executor_job *executing, int place, const struct executor_end *end)
+{
+    struct scheduler *s = arg;
+    struct job *job = s->jobs;
+    while (job && !(job->crew->executing == executing && job->place == place))
+        job = job->next;
+    if (!job)
+        return;
+    job->ended = true;
+    job->end = *end;
+    snprintf(job->text, sizeof job->text, "%s", end->text ? end->text : "");
+    job->end.text = job->text;
+    scheduler_settle(s, job);
+}

@@ -1,0 +1,80 @@
+/* Shared by the files of the scheduler; nothing else includes it. */
+#ifndef TAPER_HARNESS_QUEUE_SCHEDULER_INTERNAL_H
+#define TAPER_HARNESS_QUEUE_SCHEDULER_INTERNAL_H
+
+#include "harness/store/intake.h"
+#include "harness/queue/scheduler.h"
+#include "harness/store/store_queue.h"
+
+/* A worker's runs: one, or a pack. They have its slot until the last of them is settled, which is when all of its
+ * processes are gone. */
+struct crew {
+    struct executor_job *executing; /* NULL: nothing was started */
+    struct slots_grant grant;
+    int size; /* runs it was started with */
+    int live; /* of these, not settled yet */
+};
+
+/* One live attempt. */
+struct job {
+    struct job *next;
+    struct crew *crew;
+    int place; /* in the crew, as the executor counts */
+    char run[CONFIG_ID];
+    int attempt;
+    bool stopping; /* asked to end */
+    bool ended;    /* gone, but the store does not know yet */
+    bool adopted;
+    uint64_t begun; /* uv_hrtime */
+    struct executor_end end;
+    char text[256]; /* end.text */
+};
+
+struct scheduler {
+    struct scheduler_options o;
+    struct intake *intake;
+    struct store_queue queue;
+    struct job *jobs;
+    bool draining;
+    char trouble[512];
+    int64_t trouble_since;
+    enum store_trouble trouble_kind;
+    uv_timer_t fill_timer, journal_timer, trouble_timer, delay_timer;
+    char host[256], *libraries;
+    int64_t clock_base;   /* UTC us when clock_begin was read */
+    uint64_t clock_begin; /* uv_hrtime */
+    int open_handles;
+};
+
+void scheduler_log(struct scheduler *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void scheduler_changed(struct scheduler *s);
+
+/* A call on the store failed, or there is no room: remember, tell once, try again later. */
+void scheduler_fault(struct scheduler *s, enum store_trouble kind, const char *text);
+/* The store works again. */
+void scheduler_clear(struct scheduler *s);
+
+/* UTC in us by a clock that nobody sets: right when the scheduler began, and steady since. All delays are by it. */
+int64_t scheduler_clock(const struct scheduler *s);
+
+/* Bytes free on the home's disk. */
+uint64_t scheduler_room(const struct scheduler *s);
+
+/* Record the end of a job that has ended. True: it is gone from the list. False: to be tried again. */
+bool scheduler_settle(struct scheduler *s, struct job *job);
+
+void scheduler_on_end(void *arg, struct executor_job *executing, int place, const struct executor_end *end);
+
+/* The journals of all live attempts; false when the store is in trouble. */
+bool scheduler_intake(struct scheduler *s);
+
+/* A new job of a crew, in the list. */
+struct job *scheduler_add(struct scheduler *s, struct crew *crew, int place, const char *run, int attempt);
+
+/* One less of a crew; with its last it is gone, and its slot free. */
+void scheduler_leave(struct scheduler *s, struct crew *crew);
+
+/* Out of the list, and out of its crew. */
+void scheduler_forget(struct scheduler *s, struct job *job);
+
+#endif

@@ -1,0 +1,108 @@
+#include "harness/results/result_sweep.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/memory.h"
+#include "core/base/version.h"
+#include "harness/base/embedded.h"
+
+int result_views(struct store *s, struct error *err)
+{
+    static const char create[] = "CREATE VIEW";
+    struct result_rows query_only;
+    char *sql = NULL;
+    size_t size = 0;
+    int status = result_query(&query_only, store_connection(s), "the connection", "PRAGMA query_only", NULL, err);
+    if (status)
+        return status;
+    FILE *memory = open_memstream(&sql, &size);
+    fputs("PRAGMA temp_store = MEMORY; PRAGMA query_only = OFF;", memory); /* the file stays opened for reading alone */
+    for (const char *at = embedded_find("results/views.sql")->text, *next; *at; at = next) {
+        next = strstr(at + 1, create);
+        next = next ? next : at + strlen(at);
+        bool view = strncmp(at, create, strlen(create)) == 0;
+        fprintf(memory, "%s%.*s", view ? "CREATE TEMP VIEW" : "", (int)(next - at - (view ? (long)strlen(create) : 0)),
+                at + (view ? strlen(create) : 0));
+    }
+    fprintf(memory, ";PRAGMA query_only = %d", result_number(&query_only, 0, 0) != 0);
+    fclose(memory);
+    result_rows_fini(&query_only);
+    char *message = NULL;
+    if (sqlite3_exec(store_connection(s), sql, NULL, NULL, &message) != SQLITE_OK)
+        status = error_set(err, STATUS_FAILED, "results/views.sql: %s", message);
+    sqlite3_free(message);
+    free(sql);
+    return status;
+}
+
+static int all_sweeps(struct result_rows *out, struct store *s, struct error *err)
+{
+    return result_query(out, store_connection(s), "the sweeps",
+                        "SELECT name FROM sweep ORDER BY updated DESC, created DESC, name", NULL, err);
+}
+
+int result_sweep_last(struct store *s, char **sweep, struct error *err)
+{
+    struct result_rows sweeps;
+    *sweep = NULL;
+    int status = all_sweeps(&sweeps, s, err);
+    if (!status && sweeps.rows > 0)
+        *sweep = memory_string(result_text(&sweeps, 0, 0));
+    result_rows_fini(&sweeps);
+    return status;
+}
+
+int result_sweep_query(struct result_rows *out, char **sweep, struct store *s, const char *name, const char *sql,
+                       const char *given, struct error *err)
+{
+    struct result_rows sweeps;
+    *sweep = NULL;
+    *out = (struct result_rows){0};
+    if (given) {
+        int status = store_sweep_find(s, given, err);
+        if (!status)
+            status = result_query(out, store_connection(s), name, sql, given, err);
+        if (!status && out->rows > 0)
+            *sweep = memory_string(given);
+        return status;
+    }
+    int status = all_sweeps(&sweeps, s, err);
+    for (int i = 0; !status && !*sweep && i < sweeps.rows; i++) {
+        result_rows_fini(out);
+        status = result_query(out, store_connection(s), name, sql, result_text(&sweeps, i, 0), err);
+        if (!status && out->rows > 0)
+            *sweep = memory_string(result_text(&sweeps, i, 0));
+    }
+    result_rows_fini(&sweeps);
+    return status;
+}
+
+int result_sweep_runs(struct store *s, const char *sweep, char **text, struct error *err)
+{
+    static const char sql[] = "SELECT state, count(*) AS runs FROM (SELECT DISTINCT run, state FROM run_in_sweep "
+                              "WHERE :sweep IS NULL OR sweep = :sweep) GROUP BY state "
+                              "ORDER BY instr('done failed cancelled running starting queued', state)";
+    struct result_rows counts;
+    int status = result_query(&counts, store_connection(s), "the states of the runs", sql, sweep, err);
+    if (status)
+        return status;
+    char *list = memory_string("");
+    long long total = 0;
+    for (int i = 0; i < counts.rows; i++) {
+        long long n = (long long)result_number(&counts, i, 1);
+        char *longer = memory_format("%s%s%lld %s", list, i ? ", " : "", n, result_text(&counts, i, 0));
+        free(list);
+        list = longer;
+        total += n;
+    }
+    *text = memory_format("%lld run%s%s%s", total, total == 1 ? "" : "s", total ? ": " : "", list);
+    free(list);
+    result_rows_fini(&counts);
+    return STATUS_OK;
+}
+
+char *result_program(void)
+{
+    return memory_format("taper %s (%s)", version_string(), version_revision());
+}

@@ -1,0 +1,192 @@
+/* From a sweep's grid and variants to its runs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/memory.h"
+#include "harness/spec/spec_internal.h"
+
+enum { TEXTS_KEPT = 64 };
+
+/* What is wrong with some of the runs: told once, with the first run it is wrong with. */
+struct complaint {
+    char *text, *where;
+    int line, column;
+    int64_t runs;
+};
+
+struct complaints {
+    struct complaint list[TEXTS_KEPT];
+    int count;
+};
+
+static void set_checked(struct config *cfg, const struct config_key *key, const char *value)
+{
+    struct error err = {0};
+    if (config_set(cfg, key->name, value, &err)) {
+        fprintf(stderr, "taper: %s\n", err.text); /* every value was checked when it was read */
+        abort();
+    }
+}
+
+/* The configuration of a point and a variant, not finished. */
+static void compose(const struct spec *spec, int64_t point, int variant, struct config *cfg)
+{
+    *cfg = spec->base;
+    for (int a = spec->axis_count - 1; a >= 0; a--) {
+        const struct spec_axis *axis = &spec->axes[a];
+        set_checked(cfg, axis->key, axis->values[point % axis->count]);
+        point /= axis->count;
+    }
+    const struct spec_variant *v = &spec->variants[variant];
+    for (int i = 0; i < v->count; i++)
+        set_checked(cfg, v->pairs[i].key, v->pairs[i].value);
+}
+
+int spec_run(const struct spec *spec, int64_t i, struct config *cfg)
+{
+    int64_t point = spec->points[i] / spec->variant_count;
+    int variant = (int)(spec->points[i] % spec->variant_count);
+    struct error err = {0};
+    compose(spec, point, variant, cfg);
+    if (config_finish(cfg, &err)) {
+        fprintf(stderr, "taper: %s\n", err.text); /* spec_expand finished it once already */
+        abort();
+    }
+    return variant;
+}
+
+const char *spec_run_value(const struct spec *spec, int64_t i, int axis)
+{
+    int64_t point = spec->points[i] / spec->variant_count;
+    for (int a = spec->axis_count - 1; a > axis; a--)
+        point /= spec->axes[a].count;
+    return spec->axes[axis].values[point % spec->axes[axis].count];
+}
+
+static bool excludes(const struct spec_exclusion *x, const struct config *cfg, int variant)
+{
+    if (x->variant >= 0 && x->variant != variant)
+        return false;
+    for (int i = 0; i < x->count; i++)
+        if (!spec_same_value(x->keys[i], cfg, &x->values))
+            return false;
+    return true;
+}
+
+/* "variant all, model.size 1M, seed 0" */
+static char *describe(const struct spec_parse *p, int64_t point, int variant)
+{
+    const struct spec *spec = p->spec;
+    char *text = p->variants_given ? memory_format("variant %s", spec->variants[variant].name) : memory_string("");
+    for (int a = 0; a < spec->axis_count; a++) {
+        int64_t rest = point;
+        for (int b = spec->axis_count - 1; b > a; b--)
+            rest /= spec->axes[b].count;
+        char *longer = memory_format("%s%s%s %s", text, *text ? ", " : "", spec->axes[a].key->name,
+                                     spec->axes[a].values[rest % spec->axes[a].count]);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+static void complain(struct spec_parse *p, struct complaints *c, const char *text, int64_t point, int variant)
+{
+    for (int i = 0; i < c->count; i++)
+        if (strcmp(c->list[i].text, text) == 0) {
+            c->list[i].runs++;
+            return;
+        }
+    if (c->count == TEXTS_KEPT)
+        return;
+    const struct spec_variant *v = &p->spec->variants[variant];
+    c->list[c->count++] =
+        (struct complaint){memory_string(text), describe(p, point, variant), p->variants_given ? v->line : p->grid_line,
+                           p->variants_given ? v->column : p->grid_column, 1};
+}
+
+/* One complaint a line of the error. */
+static void complain_lines(struct spec_parse *p, struct complaints *c, char *lines, int64_t point, int variant)
+{
+    for (char *line = lines, *next; line; line = next) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        complain(p, c, line, point, variant);
+    }
+}
+
+/* A benchmark cannot read further than the model sees. */
+static void check_after(struct spec_parse *p, struct complaints *c, const struct config *cfg, int64_t point,
+                        int variant)
+{
+    for (int k = 0; k < BENCH_KINDS; k++) {
+        const struct spec_bench *bench = &p->spec->after.bench[k];
+        for (int i = 0; i < bench->contexts; i++)
+            if (bench->context[i] > cfg->context) {
+                char text[160];
+                snprintf(text, sizeof text, "after.bench.%s.context: %lld is more than model.context %lld",
+                         spec_bench_name(k), (long long)bench->context[i], (long long)cfg->context);
+                complain(p, c, text, point, variant);
+            }
+    }
+}
+
+static void expand_one(struct spec_parse *p, struct complaints *c, int64_t point, int variant)
+{
+    struct spec *spec = p->spec;
+    struct config cfg;
+    struct error err = {0};
+    compose(spec, point, variant, &cfg);
+    int status = config_finish(&cfg, &err);
+    bool excluded = false;
+    for (int i = 0; i < p->exclusion_count; i++)
+        if (excludes(&p->exclusions[i], &cfg, variant))
+            excluded = p->exclusions[i].matched = true;
+    if (excluded)
+        return;
+    if (status)
+        complain_lines(p, c, err.text, point, variant);
+    check_after(p, c, &cfg, point, variant);
+    spec->points[spec->run_count++] = point * spec->variant_count + variant;
+}
+
+static void tell(struct spec_parse *p, struct complaints *c)
+{
+    for (int i = 0; i < c->count; i++) {
+        struct complaint *it = &c->list[i];
+        char more[64] = "";
+        if (it->runs > 1)
+            snprintf(more, sizeof more, " (and %lld more run%s)", (long long)it->runs - 1, it->runs == 2 ? "" : "s");
+        yaml_fault_place(&p->reader, it->line, it->column, "%s%s%s%s", it->where, *it->where ? ": " : "", it->text,
+                         more);
+        free(it->text);
+        free(it->where);
+    }
+    for (int i = 0; i < p->exclusion_count; i++)
+        if (!p->exclusions[i].matched)
+            yaml_fault_place(&p->reader, p->exclusions[i].line, p->exclusions[i].column, "exclude: matches no run");
+    if (p->spec->run_count == 0)
+        yaml_fault_place(&p->reader, p->grid_line, p->grid_column, "every run is excluded");
+}
+
+void spec_expand(struct spec_parse *p)
+{
+    struct spec *spec = p->spec;
+    int64_t points = 1;
+    for (int a = 0; a < spec->axis_count; a++) {
+        points *= spec->axes[a].count; /* both are at most SPEC_RUNS_MOST: no overflow */
+        if (points * spec->variant_count > SPEC_RUNS_MOST) {
+            yaml_fault_place(&p->reader, p->grid_line, p->grid_column,
+                             "the grid and the variants make more than %d runs", SPEC_RUNS_MOST);
+            return;
+        }
+    }
+    struct complaints *c = memory_alloc(1, sizeof *c);
+    spec->points = memory_alloc((size_t)(points * spec->variant_count), sizeof *spec->points);
+    for (int64_t point = 0; point < points; point++)
+        for (int v = 0; v < spec->variant_count; v++)
+            expand_one(p, c, point, v);
+    tell(p, c);
+    free(c);
+}

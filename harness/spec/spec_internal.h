@@ -1,0 +1,51 @@
+/* Shared by the files of the sweep; nothing else includes it. */
+#ifndef TAPER_HARNESS_SPEC_SPEC_INTERNAL_H
+#define TAPER_HARNESS_SPEC_SPEC_INTERNAL_H
+
+#include "harness/spec/spec.h"
+#include "harness/spec/spec_yaml.h"
+
+/* Runs to leave out: those whose configuration has all these values. */
+struct spec_exclusion {
+    int line, column;
+    struct config values;
+    const struct config_key **keys;
+    int count;
+    int variant; /* index, -1: any */
+    bool matched;
+};
+
+struct spec_parse {
+    struct yaml_reader reader;
+    struct spec *spec;
+    const char *directory; /* where relative paths start */
+    struct spec_exclusion *exclusions;
+    int exclusion_count;
+    bool variants_given;
+    int grid_line, grid_column; /* of the section, or of the document */
+};
+
+/* Sections, each from its value; faults go to the reader. */
+void spec_read_base(struct spec_parse *p, const yaml_node_t *node);
+void spec_read_variants(struct spec_parse *p, const yaml_node_t *node);
+void spec_read_grid(struct spec_parse *p, const yaml_node_t *node);
+void spec_read_exclude(struct spec_parse *p, const yaml_node_t *node); /* after the variants */
+void spec_read_after(struct spec_parse *p, const yaml_node_t *node);
+void spec_read_run(struct spec_parse *p, const yaml_node_t *node);
+
+/* Variants and grid -> points. Only when there are no faults yet. */
+void spec_expand(struct spec_parse *p);
+
+/* Are two configurations equal in one key? */
+bool spec_same_value(const struct config_key *key, const struct config *a, const struct config *b);
+
+/* An entry's value for a key, checked against a scratch configuration, paths made absolute; on the heap. NULL after
+ * a fault. */
+char *spec_read_value(struct spec_parse *p, struct config *scratch, const struct config_key *key,
+                      const yaml_node_t *node);
+
+/* Strict decimal integer within bounds, or a fault. */
+bool spec_read_integer(struct spec_parse *p, const char *name, const yaml_node_t *node, int64_t low, int64_t high,
+                       int64_t *out);
+
+#endif

@@ -1,0 +1,384 @@
+/* One line of a journal -> rows. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "core/train/journal.h"
+#include "harness/store/intake_internal.h"
+#include "harness/store/store_internal.h"
+
+/* Bound from ?2 on, in this order; ?1 is the run. */
+static const struct column step_columns[] = {
+    {"step", VALUE_NEEDED},       {"tokens", VALUE_COUNT},
+    {"ce", VALUE_REAL},           {"aux", VALUE_REAL},
+    {"lr", VALUE_REAL},           {"gate", VALUE_REAL},
+    {"grad_norm", VALUE_REAL},    {"scale_mean", VALUE_REAL},
+    {"scale_std", VALUE_REAL},    {"scale_max", VALUE_REAL},
+    {"scale_target", VALUE_REAL}, {"logit_rms", VALUE_REAL},
+    {"logit_max", VALUE_REAL},    {"logit_std", VALUE_REAL},
+    {"margin", VALUE_REAL},       {"p_correct", VALUE_REAL},
+    {"entropy", VALUE_REAL},      {"radial", VALUE_REAL},
+    {"radial_rms", VALUE_REAL},   {"tangential_rms", VALUE_REAL},
+    {"radial_share", VALUE_REAL}, {"aux_radial", VALUE_REAL},
+    {"ms", VALUE_REAL},           {"attempt", VALUE_NEEDED},
+    {"step_ms", VALUE_TIMES},     {"leading", VALUE_REAL},
+    {"bounded", VALUE_REAL},      {NULL, 0},
+};
+static const char step_sql[] =
+    "INSERT OR REPLACE INTO step (run, step, tokens, ce, aux, lr, gate, grad_norm, scale_mean, scale_std, scale_max, "
+    "scale_target, logit_rms, logit_max, logit_std, margin, p_correct, entropy, radial, radial_rms, tangential_rms, "
+    "radial_share, aux_radial, ms, attempt, step_ms, leading, bounded) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
+    "?10, "
+    "?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)";
+
+/* ?2 is the step. */
+static const struct column site_columns[] = {
+    {"site", VALUE_TEXT},
+    {"c", VALUE_REAL},
+    {"scale_mean", VALUE_REAL},
+    {"agreement", VALUE_REAL},
+    {"gamma_norm", VALUE_REAL},
+    {"gamma_tilde_norm", VALUE_REAL},
+    {NULL, 0},
+};
+static const char site_sql[] =
+    "INSERT OR REPLACE INTO site_step (run, step, site, c, scale_mean, agreement, gamma_norm, gamma_tilde_norm) "
+    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+
+static const struct column eval_columns[] = {
+    {"step", VALUE_NEEDED},  {"split", VALUE_TEXT},     {"loss", VALUE_REAL},
+    {"tokens", VALUE_COUNT}, {"attempt", VALUE_NEEDED}, {NULL, 0},
+};
+static const char eval_sql[] = "INSERT OR REPLACE INTO eval (run, step, split, loss, tokens, attempt) "
+                               "VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+
+static const struct column bench_columns[] = {
+    {"kind", VALUE_TEXT},
+    {"variant", VALUE_TEXT},
+    {"batch", VALUE_NEEDED},
+    {"context", VALUE_NEEDED},
+    {"tokens_per_s", VALUE_REAL},
+    {"ms", VALUE_REAL},
+    {"repeats", VALUE_COUNT},
+    {"device", VALUE_MAYBE},
+    {"attempt", VALUE_NEEDED},
+    {"weights", VALUE_TEXT},
+    {NULL, 0},
+};
+static const char bench_sql[] =
+    "INSERT OR REPLACE INTO bench (run, kind, variant, batch, context, tokens_per_s, ms, repeats, device, attempt, "
+    "weights) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+
+/* ?2 is the time of the intake, ?3 the offset, which makes an event read twice one event. */
+static const struct column event_columns[] = {
+    {"step", VALUE_COUNT}, {"attempt", VALUE_NEEDED}, {"kind", VALUE_TEXT}, {"text", VALUE_MAYBE}, {NULL, 0},
+};
+static const char event_sql[] =
+    "INSERT INTO event (run, time, journal, step, attempt, kind, text) VALUES (?1, ?2, ?3, ?4, ?5, ?6, coalesce(?7, "
+    "'')) "
+    "ON CONFLICT (run, journal) WHERE journal IS NOT NULL DO UPDATE SET step = excluded.step, "
+    "attempt = excluded.attempt, kind = excluded.kind, text = excluded.text";
+
+/* Only a finished attempt's loss counts; any other may only fill what is unknown. */
+static const struct column run_columns[] = {
+    {"attempt", VALUE_NEEDED}, {"state", VALUE_TEXT}, {"val_loss", VALUE_REAL},   {"params", VALUE_COUNT},
+    {"device", VALUE_MAYBE},   {"text", VALUE_MAYBE}, {"fold_error", VALUE_REAL}, {NULL, 0},
+};
+static const char run_sql[] =
+    "UPDATE run SET val_loss = CASE WHEN ?3 = 'done' THEN coalesce(?4, val_loss) WHEN ?3 = 'failed' "
+    "THEN coalesce(val_loss, ?4) ELSE val_loss END, params = coalesce(?5, params), device = coalesce(?6, device), "
+    "fold_error = coalesce(?8, fold_error) WHERE id = ?1 AND ?2 > 0 AND (?7 IS NULL OR 1)";
+static const char outcome_sql[] =
+    "UPDATE attempt SET outcome = ?3, outcome_text = ?7 WHERE run = ?1 AND attempt = ?2 "
+    "AND (?4 IS NULL OR 1) AND (?5 IS NULL OR 1) AND (?6 IS NULL OR 1) AND (?8 IS NULL OR 1)";
+
+static const struct column fold_columns[] = {{"fold_error", VALUE_REAL}, {NULL, 0}};
+static const char fold_sql[] = "UPDATE run SET fold_error = coalesce(?2, fold_error) WHERE id = ?1";
+
+/* --------------------------------------------------------------------------------------------- values */
+
+static bool bind_number(sqlite3_stmt *statement, int at, const json_t *value)
+{
+    double x;
+    if (json_is_real(value))
+        return sqlite3_bind_double(statement, at, json_real_value(value)) == SQLITE_OK;
+    if (json_is_integer(value))
+        return sqlite3_bind_double(statement, at, (double)json_integer_value(value)) == SQLITE_OK;
+    if (!value || json_is_null(value))
+        return sqlite3_bind_null(statement, at) == SQLITE_OK;
+    return journal_number_read(value, &x) &&
+           sqlite3_bind_text(statement, at, json_string_value(value), (int)json_string_length(value), SQLITE_STATIC) ==
+               SQLITE_OK;
+}
+
+static bool bind_count(sqlite3_stmt *statement, int at, const json_t *value, bool needed)
+{
+    if (!needed && (!value || json_is_null(value)))
+        return sqlite3_bind_null(statement, at) == SQLITE_OK;
+    if (!json_is_integer(value) || json_integer_value(value) < 0)
+        return false;
+    return sqlite3_bind_int64(statement, at, json_integer_value(value)) == SQLITE_OK;
+}
+
+static bool bind_string(sqlite3_stmt *statement, int at, const json_t *value, bool needed)
+{
+    if (!needed && (!value || json_is_null(value)))
+        return sqlite3_bind_null(statement, at) == SQLITE_OK;
+    if (!json_is_string(value) || (needed && json_string_length(value) == 0))
+        return false;
+    return sqlite3_bind_text(statement, at, json_string_value(value), (int)json_string_length(value), SQLITE_STATIC) ==
+           SQLITE_OK;
+}
+
+static bool bind_times(sqlite3_stmt *statement, int at, const json_t *value)
+{
+    if (!value || json_is_null(value))
+        return sqlite3_bind_null(statement, at) == SQLITE_OK;
+    if (!json_is_array(value))
+        return false;
+    size_t i;
+    const json_t *item;
+    double x;
+    json_array_foreach(value, i, item) if (!journal_number_read(item, &x)) return false;
+    if (json_array_size(value) < 2)
+        return sqlite3_bind_null(statement, at) == SQLITE_OK;
+    char *text = json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    return text && sqlite3_bind_text(statement, at, text, -1, free) == SQLITE_OK;
+}
+
+static bool bind_column(sqlite3_stmt *statement, int at, const struct column *column, const json_t *value)
+{
+    switch (column->type) {
+    case VALUE_REAL:
+        return bind_number(statement, at, value);
+    case VALUE_COUNT:
+    case VALUE_NEEDED:
+        return bind_count(statement, at, value, column->type == VALUE_NEEDED);
+    case VALUE_TEXT:
+    case VALUE_MAYBE:
+        return bind_string(statement, at, value, column->type == VALUE_TEXT);
+    case VALUE_TIMES:
+        return bind_times(statement, at, value);
+    }
+    return false;
+}
+
+/* Bind an object's fields from position `at` on; a fault goes to line->why. */
+static bool bind_object(sqlite3_stmt *statement, int at, const struct column *columns, const json_t *object,
+                        struct intake_line *line)
+{
+    static const char *const wants[] = {"a number", "a whole number", "a whole number",
+                                        "text",     "text",           "a list of numbers"};
+    for (const struct column *c = columns; c->name; c++) {
+        const json_t *value = json_object_get(object, c->name);
+        if (!bind_column(statement, at++, c, value)) {
+            snprintf(line->why, sizeof line->why, "%s: want %s%s", c->name, wants[c->type],
+                     value ? "" : ", it is missing");
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --------------------------------------------------------------------------------------------- rows */
+
+static int insert(struct store *s, const char *sql, const char *run, int at, const struct column *columns,
+                  const json_t *object, int64_t second, int64_t third, struct intake_line *line, struct error *err)
+{
+    sqlite3_stmt *statement = store_prepare(s, sql, err);
+    if (!statement)
+        return STATUS_FAILED;
+    sqlite3_bind_text(statement, 1, run, CONFIG_ID - 1, SQLITE_STATIC);
+    if (at > 2)
+        store_bind_int(statement, 2, second);
+    if (at > 3)
+        store_bind_int(statement, 3, third);
+    if (!bind_object(statement, at, columns, object, line))
+        return STATUS_BAD_INPUT;
+    int status = store_step(s, statement, "store a row", err);
+    line->rows++;
+    return status;
+}
+
+/* A bad site makes the line bad: found before anything of the line is stored. */
+static bool check_sites(struct store *s, const json_t *sites, struct intake_line *line, struct error *err)
+{
+    size_t i;
+    const json_t *site;
+    sqlite3_stmt *statement = store_prepare(s, site_sql, err);
+    json_array_foreach(sites, i,
+                       site) if (!statement || !bind_object(statement, 3, site_columns, site, line)) return false;
+    return true;
+}
+
+static int store_steps(struct store *s, const char *run, const json_t *object, struct intake_line *line,
+                       struct error *err)
+{
+    const json_t *sites = json_object_get(object, "site_step"), *site;
+    size_t i;
+    if (sites && !json_is_array(sites)) {
+        snprintf(line->why, sizeof line->why, "site_step: want a list");
+        return STATUS_BAD_INPUT;
+    }
+    if (!check_sites(s, sites, line, err))
+        return STATUS_BAD_INPUT;
+    int status = insert(s, step_sql, run, 2, step_columns, object, 0, 0, line, err);
+    if (status)
+        return status;
+    line->step = json_integer_value(json_object_get(object, "step"));
+    json_array_foreach(sites, i, site)
+    {
+        status = insert(s, site_sql, run, 3, site_columns, site, line->step, 0, line, err);
+        if (status)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+/* --------------------------------------------------------------------------------------------- the fast way */
+
+static bool scan_disabled;
+
+void intake_scan_disable(bool disable)
+{
+    scan_disabled = disable;
+}
+
+static void bind_scanned(sqlite3_stmt *statement, int at, const struct scan_value *v)
+{
+    switch (v->kind) {
+    case SCAN_NULL:
+        sqlite3_bind_null(statement, at);
+        break;
+    case SCAN_INTEGER:
+        sqlite3_bind_int64(statement, at, v->integer);
+        break;
+    case SCAN_REAL:
+        sqlite3_bind_double(statement, at, v->real);
+        break;
+    case SCAN_STRING:
+        sqlite3_bind_text(statement, at, v->text, v->length, SQLITE_STATIC);
+        break;
+    }
+}
+
+/* Every parameter is bound for every row, so there is nothing to clear between them. */
+static sqlite3_stmt *row_statement(struct store *s, const char *sql, struct error *err)
+{
+    sqlite3_stmt *known = store_prepared(s, sql);
+    return known ? known : store_prepare(s, sql, err);
+}
+
+static int store_scanned(struct store *s, const char *run, const struct scan_line *scan, struct intake_line *line,
+                         struct error *err)
+{
+    sqlite3_stmt *step = row_statement(s, step_sql, err);
+    if (!step)
+        return STATUS_FAILED;
+    sqlite3_bind_text(step, 1, run, CONFIG_ID - 1, SQLITE_STATIC);
+    for (int i = 0; step_columns[i].name; i++)
+        bind_scanned(step, 2 + i, &scan->value[i]);
+    int status = store_step(s, step, "store a step", err);
+    sqlite3_stmt *site = status || scan->sites == 0 ? NULL : row_statement(s, site_sql, err);
+    if (!site && scan->sites > 0)
+        return STATUS_FAILED;
+    if (site) {
+        sqlite3_bind_text(site, 1, run, CONFIG_ID - 1, SQLITE_STATIC);
+        bind_scanned(site, 2, &scan->value[0]);
+    }
+    for (int i = 0; !status && i < scan->sites; i++) {
+        for (int c = 0; site_columns[c].name; c++)
+            bind_scanned(site, 3 + c, &scan->site[i][c]);
+        status = store_step(s, site, "store a site", err);
+    }
+    line->rows = 1 + scan->sites;
+    line->step = scan->value[0].integer;
+    return status;
+}
+
+static int store_outcome(struct store *s, const char *run, const json_t *object, struct intake_line *line,
+                         struct error *err)
+{
+    int status = insert(s, run_sql, run, 2, run_columns, object, 0, 0, line, err);
+    if (!status)
+        status = insert(s, outcome_sql, run, 2, run_columns, object, 0, 0, line, err);
+    line->rows = 1;
+    line->finished = true;
+    return status;
+}
+
+static int store_object(struct store *s, const char *run, const json_t *object, int64_t offset,
+                        struct intake_line *line, struct error *err)
+{
+    const char *table = json_string_value(json_object_get(object, "table"));
+    if (!table) {
+        snprintf(line->why, sizeof line->why, "want an object with a table");
+        return STATUS_BAD_INPUT;
+    }
+    if (strcmp(table, "step") == 0)
+        return store_steps(s, run, object, line, err);
+    if (strcmp(table, "eval") == 0)
+        return insert(s, eval_sql, run, 2, eval_columns, object, 0, 0, line, err);
+    if (strcmp(table, "bench") == 0)
+        return insert(s, bench_sql, run, 2, bench_columns, object, 0, 0, line, err);
+    if (strcmp(table, "event") == 0)
+        return insert(s, event_sql, run, 4, event_columns, object, store_now(), offset, line, err);
+    if (strcmp(table, "run") == 0)
+        return store_outcome(s, run, object, line, err);
+    if (strcmp(table, "fold") == 0)
+        return insert(s, fold_sql, run, 2, fold_columns, object, 0, 0, line, err);
+    snprintf(line->why, sizeof line->why, "no table '%.40s'", table);
+    return STATUS_BAD_INPUT;
+}
+
+int intake_store_line(struct store *s, const char *run, const char *text, size_t size, int64_t offset,
+                      struct intake_line *line, struct error *err)
+{
+    json_error_t why;
+    struct scan_line scan;
+    *line = (struct intake_line){.step = -1};
+    if (!scan_disabled && intake_scan_step(text, size, step_columns, site_columns, &scan))
+        return store_scanned(s, run, &scan, line, err);
+    json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
+    if (!object) {
+        snprintf(line->why, sizeof line->why, "%s", why.text);
+        return STATUS_BAD_INPUT;
+    }
+    int status = store_object(s, run, object, offset, line, err);
+    json_decref(object);
+    return status;
+}
+
+/* --------------------------------------------------------------------------------------------- bad lines */
+
+/* The start of a line as printable ASCII. */
+static void excerpt(char *to, size_t room, const char *text, size_t size)
+{
+    size_t n = size < room - 4 ? size : room - 4;
+    for (size_t i = 0; i < n; i++)
+        to[i] = text[i] >= ' ' && text[i] < 0x7f ? text[i] : '?';
+    snprintf(to + n, room - n, "%s", n < size ? "..." : "");
+}
+
+int intake_store_bad(struct store *s, const char *run, const char *text, size_t size, int64_t offset, const char *why,
+                     struct error *err)
+{
+    char start[124], full[400];
+    sqlite3_stmt *statement =
+        store_prepare(s,
+                      "INSERT INTO event (run, time, journal, kind, text) VALUES (?1, ?2, ?3, 'bad-line', ?4) "
+                      "ON CONFLICT (run, journal) WHERE journal IS NOT NULL DO UPDATE SET step = NULL, attempt = NULL, "
+                      "kind = excluded.kind, text = excluded.text",
+                      err);
+    if (!statement)
+        return STATUS_FAILED;
+    excerpt(start, sizeof start, text, size);
+    snprintf(full, sizeof full, "journal, byte %lld: %s: %s", (long long)offset, why, start);
+    store_bind_text(statement, 1, run);
+    store_bind_int(statement, 2, store_now());
+    store_bind_int(statement, 3, offset);
+    store_bind_text(statement, 4, full);
+    return store_step(s, statement, "record a bad line", err);
+}

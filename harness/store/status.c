@@ -1,0 +1,208 @@
+#include "harness/store/status.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/base/memory.h"
+
+static json_t *column_json(sqlite3_stmt *row, int i)
+{
+    switch (sqlite3_column_type(row, i)) {
+    case SQLITE_INTEGER:
+        return json_integer(sqlite3_column_int64(row, i));
+    case SQLITE_FLOAT:
+        return json_real(sqlite3_column_double(row, i));
+    case SQLITE_TEXT: {
+        json_t *text = json_string((const char *)sqlite3_column_text(row, i));
+        return text ? text : json_string("(not UTF-8)");
+    }
+    default:
+        return json_null();
+    }
+}
+
+static json_t *row_json(sqlite3_stmt *row)
+{
+    json_t *object = json_object();
+    for (int i = 0; i < sqlite3_column_count(row); i++)
+        json_object_set_new(object, sqlite3_column_name(row, i), column_json(row, i));
+    return object;
+}
+
+/* All rows of a query with one text as ?1 (NULL binds a null). */
+static int rows_json(struct store *store, const char *sql, const char *text, json_t **out, struct error *err)
+{
+    sqlite3_stmt *query = NULL;
+    sqlite3 *db = store_connection(store);
+    *out = json_array();
+    int code = sqlite3_prepare_v2(db, sql, -1, &query, NULL);
+    if (code == SQLITE_OK && text)
+        sqlite3_bind_text(query, 1, text, -1, SQLITE_STATIC);
+    while (code == SQLITE_OK || code == SQLITE_ROW) {
+        code = sqlite3_step(query);
+        if (code == SQLITE_ROW)
+            json_array_append_new(*out, row_json(query));
+    }
+    sqlite3_finalize(query);
+    if (code == SQLITE_DONE)
+        return STATUS_OK;
+    json_decref(*out);
+    *out = NULL;
+    return error_set(err, STATUS_FAILED, "the database cannot be read: %s", sqlite3_errmsg(db));
+}
+
+static void add_time_left(json_t *live)
+{
+    size_t i;
+    json_t *row;
+    for (i = 0; (row = json_array_get(live, i)); i++) {
+        json_t *ms = json_object_get(row, "ms");
+        json_int_t step = json_integer_value(json_object_get(row, "step"));
+        json_int_t steps = json_integer_value(json_object_get(row, "steps"));
+        bool known = json_is_number(ms) && step > 0 && steps >= step;
+        json_object_set_new(row, "seconds_left",
+                            known ? json_real(1e-3 * json_number_value(ms) * (double)(steps - step)) : json_null());
+    }
+}
+
+int status_collect(struct store *store, const char *sweep, json_t **out, struct error *err)
+{
+    static const char sweeps_sql[] =
+        "SELECT s.name AS sweep, s.paused, count(r.id) AS runs, count(CASE r.state WHEN 'queued' THEN 1 END) AS "
+        "queued, "
+        "count(CASE r.state WHEN 'starting' THEN 1 END) AS starting, "
+        "count(CASE r.state WHEN 'running' THEN 1 END) AS running, count(CASE r.state WHEN 'done' THEN 1 END) AS done, "
+        "count(CASE r.state WHEN 'failed' THEN 1 END) AS failed, "
+        "count(CASE r.state WHEN 'cancelled' THEN 1 END) AS cancelled, s.created AS submitted FROM sweep s "
+        "LEFT JOIN (SELECT DISTINCT sweep, run FROM sweep_run WHERE ?1 IS NULL OR sweep = ?1) m ON m.sweep = s.name "
+        "LEFT JOIN run r ON r.id = m.run WHERE ?1 IS NULL OR s.name = ?1 GROUP BY s.name ORDER BY s.created, s.name";
+    static const char live_sql[] =
+        "SELECT r.id AS run, r.sweep, r.variant, r.seed, r.state, r.attempts AS attempt, a.slot, coalesce(a.pack, 1) "
+        "AS "
+        "pack, r.started, coalesce((SELECT step FROM journal j WHERE j.run = r.id), 0) AS step, r.steps, r.cancel, "
+        "(SELECT ce FROM step t WHERE t.run = r.id ORDER BY step DESC LIMIT 1) AS loss, "
+        "(SELECT avg(ms) FROM (SELECT ms FROM step t WHERE t.run = r.id AND typeof(ms) IN ('real', 'integer') "
+        "ORDER BY step DESC LIMIT 10)) AS ms FROM run r LEFT JOIN attempt a ON a.run = r.id AND a.attempt = r.attempts "
+        "WHERE r.state IN ('starting', 'running') AND (?1 IS NULL OR EXISTS (SELECT 1 FROM sweep_run m "
+        "WHERE m.run = r.id AND m.sweep = ?1)) ORDER BY r.priority DESC, r.position";
+    static const char failures_sql[] =
+        "SELECT r.id AS run, r.sweep, r.variant, r.attempts AS attempt, a.cause, a.text, r.ended FROM run r "
+        "LEFT JOIN attempt a ON a.run = r.id AND a.attempt = r.attempts WHERE r.state = 'failed' "
+        "AND (?1 IS NULL OR EXISTS (SELECT 1 FROM sweep_run m WHERE m.run = r.id AND m.sweep = ?1)) "
+        "ORDER BY r.ended DESC LIMIT 10";
+    json_t *sweeps = NULL, *live = NULL, *failures = NULL;
+    int status = sweep ? store_sweep_find(store, sweep, err) : STATUS_OK;
+    if (!status)
+        status = rows_json(store, sweeps_sql, sweep, &sweeps, err);
+    if (!status)
+        status = rows_json(store, live_sql, sweep, &live, err);
+    if (!status)
+        status = rows_json(store, failures_sql, sweep, &failures, err);
+    if (status) {
+        json_decref(sweeps);
+        json_decref(live);
+        return status;
+    }
+    size_t i;
+    json_t *row;
+    bool paused = false;
+    store_queue_paused(store, &paused, NULL);
+    for (i = 0; (row = json_array_get(sweeps, i)); i++)
+        json_object_set_new(row, "paused", json_boolean(json_integer_value(json_object_get(row, "paused"))));
+    add_time_left(live);
+    *out =
+        json_pack("{s:b, s:o, s:o, s:o}", "paused", (int)paused, "sweeps", sweeps, "live", live, "failures", failures);
+    return STATUS_OK;
+}
+
+int status_run(struct store *store, const char *id, json_t **out, struct error *err)
+{
+    static const struct {
+        const char *name, *sql;
+    } parts[] = {{"attempts",
+                  "SELECT *, (SELECT group_concat(b.run, ' ') FROM attempt b WHERE b.pid = a.pid AND b.pid_started = "
+                  "a.pid_started AND b.boot_id = a.boot_id AND b.run <> a.run) AS mates FROM attempt a "
+                  "WHERE run = ?1 ORDER BY attempt"},
+                 {"evals", "SELECT step, split, loss, tokens FROM eval WHERE run = ?1 ORDER BY step, split"},
+                 {"events", "SELECT * FROM (SELECT id, time, attempt, step, kind, text FROM event WHERE run = ?1 "
+                            "ORDER BY id DESC LIMIT 20) ORDER BY id"}};
+    json_t *rows = NULL;
+    int status = rows_json(store,
+                           "SELECT r.*, coalesce((SELECT step FROM journal j WHERE j.run = r.id), 0) AS step "
+                           "FROM run r WHERE id = ?1",
+                           id, &rows, err);
+    if (status)
+        return status;
+    json_t *run = json_array_get(rows, 0);
+    *out = json_pack("{s:O}", "run", run);
+    json_decref(rows);
+    run = json_object_get(*out, "run");
+    const char *const texts[] = {"config", "after"};
+    for (int i = 0; i < 2; i++) {
+        const char *text = json_string_value(json_object_get(run, texts[i]));
+        json_t *object = text ? json_loads(text, 0, NULL) : NULL;
+        json_object_set_new(*out, texts[i], object ? object : json_null());
+        json_object_del(run, texts[i]);
+    }
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && !status; i++) {
+        status = rows_json(store, parts[i].sql, id, &rows, err);
+        if (!status)
+            json_object_set_new(*out, parts[i].name, rows);
+    }
+    if (status)
+        json_decref(*out);
+    return status;
+}
+
+char *status_counts(const json_t *sweep, char *to)
+{
+    static const char *const names[] = {"done", "running", "starting", "queued", "failed", "cancelled"};
+    size_t used = 0;
+    to[0] = '\0';
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        json_int_t n = json_integer_value(json_object_get(sweep, names[i]));
+        if (n || i == 0)
+            used += (size_t)snprintf(to + used, 160 - used, "%s%lld %s", used ? ", " : "", (long long)n, names[i]);
+    }
+    return to;
+}
+
+char *status_duration(double seconds, char *to)
+{
+    if (!(seconds >= 0) || seconds > 1e9) {
+        snprintf(to, 32, "-");
+        return to;
+    }
+    long long s = llround(seconds);
+    if (s < 60)
+        snprintf(to, 32, "%llds", s);
+    else if (s < 3600)
+        snprintf(to, 32, "%lldm%02llds", s / 60, s % 60);
+    else if (s < 86400)
+        snprintf(to, 32, "%lldh%02lldm", s / 3600, s / 60 % 60);
+    else
+        snprintf(to, 32, "%lldd%02lldh", s / 86400, s / 3600 % 24);
+    return to;
+}
+
+char *status_live(const json_t *live, char *to)
+{
+    char left[32], loss[32] = "-", shared[32] = "";
+    const json_t *value = json_object_get(live, "loss"), *seconds = json_object_get(live, "seconds_left");
+    if (json_is_number(value))
+        snprintf(loss, sizeof loss, "%.4f", json_number_value(value));
+    else if (json_is_string(value))
+        snprintf(loss, sizeof loss, "%s", json_string_value(value));
+    status_duration(json_is_number(seconds) ? json_number_value(seconds) : -1, left);
+    long long pack = (long long)json_integer_value(json_object_get(live, "pack"));
+    if (pack > 1)
+        snprintf(shared, sizeof shared, "  pack of %lld", pack);
+    bool ending = json_integer_value(json_object_get(live, "cancel")) != 0;
+    snprintf(to, 256, "%s  %-14.40s seed %-4lld step %lld/%lld  loss %s  left %s%s%s",
+             json_string_value(json_object_get(live, "run")), json_string_value(json_object_get(live, "variant")),
+             (long long)json_integer_value(json_object_get(live, "seed")),
+             (long long)json_integer_value(json_object_get(live, "step")),
+             (long long)json_integer_value(json_object_get(live, "steps")), loss, left, shared,
+             ending ? "  (ending)" : "");
+    return to;
+}

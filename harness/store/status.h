@@ -1,0 +1,33 @@
+/* How a home stands, read from its database alone: for `status`, `show`, and the progress of `taper run`. */
+#ifndef TAPER_HARNESS_STORE_STATUS_H
+#define TAPER_HARNESS_STORE_STATUS_H
+
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include "harness/store/store.h"
+
+/* {"paused":(the whole queue),
+ *  "sweeps":[{"sweep":..,"paused":..,"runs":..,"queued":..,"starting":..,"running":..,"done":..,"failed":..,
+ *   "cancelled":..,"submitted":us}],
+ *  "live":[{"run":..,"sweep":..,"variant":..,"seed":..,"state":..,"attempt":..,"slot":..,"pack":..,"started":us,"step":..,
+ *   "steps":..,"loss":..,"ms":..,"seconds_left":..}],
+ *  "failures":[{"run":..,"sweep":..,"variant":..,"attempt":..,"cause":..,"text":..,"ended":us}]}
+ * sweep: one sweep's part of it, or NULL. Numbers that are not known are null. failures: the latest ten runs that
+ * failed for good. A new reference. */
+int status_collect(struct store *store, const char *sweep, json_t **out, struct error *err);
+
+/* One run: {"run":{every column},"config":{..},"attempts":[..],"evals":[..],"events":[the latest 20]}. */
+int status_run(struct store *store, const char *id, json_t **out, struct error *err);
+
+/* The counts of one row of "sweeps" as "3 done, 2 running, 5 queued"; to holds 160 bytes. Returns to. */
+char *status_counts(const json_t *sweep, char *to);
+
+/* A row of "live" as one line without a newline: id, variant, seed, step, loss, time left. to holds 256 bytes. */
+char *status_live(const json_t *live, char *to);
+
+/* Seconds as "12s", "3m20s", "4h05m", "2d03h"; "-" when negative or not finite. to holds 32 bytes. Returns to. */
+char *status_duration(double seconds, char *to);
+
+#endif

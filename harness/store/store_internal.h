@@ -1,0 +1,86 @@
+/* Shared by the files of the store and the intake; nothing else includes it. */
+#ifndef TAPER_HARNESS_STORE_STORE_INTERNAL_H
+#define TAPER_HARNESS_STORE_STORE_INTERNAL_H
+
+#include "harness/store/store.h"
+
+enum { STORE_STATEMENTS = 96 };
+
+struct store {
+    sqlite3 *db;
+    enum store_mode mode;
+    enum store_trouble trouble;
+    int lock; /* descriptor; -1: none */
+    char *path;
+    int patience;
+    bool full_sync;
+    bool in_transaction;
+    bool grouped;      /* between store_group_begin and _end: begin and commit of the changes do nothing ... */
+    bool group_failed; /* ... and one of them wanted to roll back, so that nothing of the group may stay */
+    struct {
+        const char *sql; /* the literal's address is the key */
+        sqlite3_stmt *statement;
+    } cache[STORE_STATEMENTS];
+    int cached;
+};
+
+/* Note what SQLite reports and make it the error; returns its status. */
+int store_fail(struct store *s, struct error *err, const char *doing);
+
+/* The same for a fault that is the caller's: STORE_BROKEN, STATUS_FAILED. */
+int store_refuse(struct store *s, struct error *err, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* A prepared statement for a string literal, reset and unbound; kept until the store closes. NULL on failure. */
+sqlite3_stmt *store_prepare(struct store *s, const char *sql, struct error *err);
+
+/* The same as it was left: NULL when it was not prepared before. For a statement whose every parameter is bound again
+ * and whose every use ended in store_step. */
+sqlite3_stmt *store_prepared(const struct store *s, const char *sql);
+
+/* BEGIN IMMEDIATE, waiting as long as the patience; a full one is synced to the disk at its commit. */
+int store_begin(struct store *s, bool full, struct error *err);
+int store_commit(struct store *s, struct error *err); /* rolls back when it fails */
+void store_rollback(struct store *s);
+
+/* Run a bound statement that returns no row, and reset it. */
+int store_step(struct store *s, sqlite3_stmt *statement, const char *doing, struct error *err);
+
+/* Plain SQL without results. */
+int store_exec(struct store *s, const char *sql, const char *doing, struct error *err);
+
+/* Bind by position: text (NULL: a NULL), integers, and integers for which `none` stands for NULL. */
+void store_bind_text(sqlite3_stmt *statement, int at, const char *text);
+void store_bind_int(sqlite3_stmt *statement, int at, int64_t value);
+void store_bind_int_or_null(sqlite3_stmt *statement, int at, int64_t value, int64_t none);
+
+/* Insert an event inside a transaction. 0 attempt: none. */
+int store_add_event(struct store *s, const char *sweep, const char *run, int attempt, const char *kind,
+                    const char *text, struct error *err);
+
+/* Names and full JSON of many configurations, faster than one by one. */
+struct store_identities;
+struct store_identities *store_identities_create(store_digests *digests);
+void store_identities_destroy(struct store_identities *ids);
+
+/* The id and the JSON of a finished configuration; the text is good until the next call. */
+int store_identify(struct store_identities *ids, const struct config *cfg, char id[CONFIG_ID], const char **json,
+                   struct error *err);
+
+/* Steps of migration: to[i] takes a database of version i + 1 to version i + 2. */
+struct store_migration {
+    const char *sql;
+};
+
+/* Bring the open database to `version` inside one transaction: the schema's text when it is empty, else the steps
+ * from its version on. A newer one is STATUS_BAD_INPUT. */
+int store_migrate_with(struct store *s, const struct store_migration *steps, int version, const char *schema,
+                       struct error *err);
+
+/* The same with this program's steps and schema, and the views when their text has changed. */
+int store_migrate(struct store *s, struct error *err);
+
+/* The schema version this program knows, and a database's. */
+int store_version_known(void);
+int store_version(struct store *s, int *version, struct error *err);
+
+#endif

@@ -1,0 +1,188 @@
+/* Schema versions: PRAGMA user_version counts them, and a database moves forward one step at a time. */
+#include <string.h>
+
+#include <sodium.h>
+
+#include "harness/base/embedded.h"
+#include "harness/store/store_internal.h"
+
+/* steps[i] takes version i + 1 to i + 2. A released step is never changed; results/schema.sql is what all of them
+ * lead to. The views are not part of it: they are made again whenever their text changes. */
+static const struct store_migration steps[] = {
+    {"ALTER TABLE step ADD COLUMN leading ANY; ALTER TABLE step ADD COLUMN bounded ANY"},
+    /* A column of the key, so the table is made anew. The device's text said when it was bf16, but for cuda, where that
+     * is what the run's precision says. */
+    {"ALTER TABLE bench RENAME TO bench_before;"
+     "CREATE TABLE bench (run TEXT NOT NULL, kind TEXT NOT NULL, variant TEXT NOT NULL, batch INTEGER NOT NULL, "
+     "context INTEGER NOT NULL, weights TEXT NOT NULL, tokens_per_s ANY, ms ANY, repeats INTEGER, device TEXT, "
+     "attempt INTEGER, PRIMARY KEY (run, kind, variant, batch, context, weights)) STRICT, WITHOUT ROWID;"
+     "INSERT INTO bench SELECT run, kind, variant, batch, context, iif(device LIKE '%bf16%' OR (device LIKE 'cuda%' "
+     "AND coalesce((SELECT config ->> '$.precision' FROM run WHERE id = bench_before.run), 'auto') <> 'fp32'), "
+     "'bf16', 'fp32'), tokens_per_s, ms, repeats, device, attempt FROM bench_before;"
+     "DROP TABLE bench_before"},
+    {"ALTER TABLE run ADD COLUMN pack INTEGER NOT NULL DEFAULT 1;"
+     "ALTER TABLE run ADD COLUMN shape TEXT NOT NULL DEFAULT '';"
+     "CREATE INDEX run_pack ON run (shape, priority, position) WHERE pack > 1 AND state = 'queued';"
+     "ALTER TABLE attempt ADD COLUMN pack INTEGER NOT NULL DEFAULT 1"},
+    {NULL},
+};
+
+enum { VERSION = sizeof steps / sizeof steps[0] };
+
+int store_version_known(void)
+{
+    return VERSION;
+}
+
+int store_version(struct store *s, int *version, struct error *err)
+{
+    sqlite3_stmt *pragma = store_prepare(s, "PRAGMA user_version", err);
+    if (!pragma)
+        return STATUS_FAILED;
+    if (sqlite3_step(pragma) != SQLITE_ROW) {
+        int status = store_fail(s, err, "read the schema's version");
+        sqlite3_reset(pragma);
+        return status;
+    }
+    *version = sqlite3_column_int(pragma, 0);
+    sqlite3_reset(pragma);
+    return STATUS_OK;
+}
+
+static int count_objects(struct store *s, int *count, struct error *err)
+{
+    sqlite3_stmt *statement = store_prepare(s, "SELECT count(*) FROM sqlite_schema", err);
+    if (!statement)
+        return STATUS_FAILED;
+    int status = STATUS_OK;
+    if (sqlite3_step(statement) == SQLITE_ROW)
+        *count = sqlite3_column_int(statement, 0);
+    else
+        status = store_fail(s, err, "read the schema");
+    sqlite3_reset(statement);
+    return status;
+}
+
+static int apply_steps(struct store *s, const struct store_migration *list, int from, int version, const char *schema,
+                       struct error *err)
+{
+    int objects = 0, status = count_objects(s, &objects, err);
+    if (status)
+        return status;
+    if (from == 0 && objects > 0)
+        return error_set(err, STATUS_BAD_INPUT, "%s: an SQLite database, but not taper's", s->path);
+    if (from == 0)
+        status = store_exec(s, schema, "make the schema", err);
+    for (int v = from ? from : version; !status && v < version; v++) {
+        char doing[64];
+        snprintf(doing, sizeof doing, "migrate from version %d to %d", v, v + 1);
+        status = store_exec(s, list[v - 1].sql, doing, err);
+    }
+    char pragma[64];
+    snprintf(pragma, sizeof pragma, "PRAGMA user_version = %d", version);
+    return status ? status : store_exec(s, pragma, "note the schema's version", err);
+}
+
+int store_migrate_with(struct store *s, const struct store_migration *list, int version, const char *schema,
+                       struct error *err)
+{
+    int from = 0, status = store_version(s, &from, err);
+    if (status)
+        return status;
+    if (from > version)
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: its schema is version %d, this program knows up to %d; use the "
+                         "taper that wrote it, or a newer one",
+                         s->path, from, version);
+    if (from == version)
+        return STATUS_OK;
+    status = store_begin(s, true, err);
+    if (status)
+        return status;
+    status = apply_steps(s, list, from, version, schema, err);
+    if (status) {
+        store_rollback(s);
+        return status;
+    }
+    return store_commit(s, err);
+}
+
+/* --------------------------------------------------------------------------------------------- views */
+
+static void digest_text(const char *text, size_t size, char hex[65])
+{
+    unsigned char digest[32];
+    crypto_generichash(digest, sizeof digest, (const unsigned char *)text, size, NULL, 0);
+    sodium_bin2hex(hex, 65, digest, sizeof digest);
+}
+
+static int views_are_current(struct store *s, const char *digest, bool *current, struct error *err)
+{
+    sqlite3_stmt *statement = store_prepare(s, "SELECT value FROM meta WHERE key = 'views'", err);
+    if (!statement)
+        return STATUS_FAILED;
+    const char *stored = NULL;
+    int code = sqlite3_step(statement);
+    if (code == SQLITE_ROW)
+        stored = (const char *)sqlite3_column_text(statement, 0);
+    *current = stored && strcmp(stored, digest) == 0;
+    int status = code == SQLITE_ROW || code == SQLITE_DONE ? STATUS_OK : store_fail(s, err, "read the views");
+    sqlite3_reset(statement);
+    return status;
+}
+
+static int drop_views(struct store *s, struct error *err)
+{
+    for (;;) {
+        sqlite3_stmt *statement = store_prepare(s,
+                                                "SELECT 'DROP VIEW \"' || replace(name, '\"', '\"\"') || '\"' "
+                                                "FROM sqlite_schema WHERE type = 'view' LIMIT 1",
+                                                err);
+        if (!statement)
+            return STATUS_FAILED;
+        int code = sqlite3_step(statement);
+        char sql[512] = "";
+        if (code == SQLITE_ROW)
+            snprintf(sql, sizeof sql, "%s", (const char *)sqlite3_column_text(statement, 0));
+        sqlite3_reset(statement);
+        if (code == SQLITE_DONE)
+            return STATUS_OK;
+        int status = code == SQLITE_ROW ? store_exec(s, sql, "drop a view", err) : store_fail(s, err, "drop a view");
+        if (status)
+            return status;
+    }
+}
+
+static int replace_views(struct store *s, const struct embedded *views, const char *digest, struct error *err)
+{
+    int status = drop_views(s, err);
+    if (!status)
+        status = store_exec(s, views->text, "make the views", err);
+    sqlite3_stmt *note = status ? NULL : store_prepare(s, "INSERT OR REPLACE INTO meta VALUES ('views', ?1)", err);
+    if (!note)
+        return STATUS_FAILED;
+    store_bind_text(note, 1, digest);
+    return store_step(s, note, "note the views", err);
+}
+
+int store_migrate(struct store *s, struct error *err)
+{
+    const struct embedded *schema = embedded_find("results/schema.sql"), *views = embedded_find("results/views.sql");
+    int status = store_migrate_with(s, steps, VERSION, schema->text, err);
+    char digest[65];
+    bool current = false;
+    digest_text(views->text, views->size, digest);
+    if (!status)
+        status = views_are_current(s, digest, &current, err);
+    if (status || current)
+        return status;
+    status = store_begin(s, true, err);
+    if (status)
+        return status;
+    status = replace_views(s, views, digest, err);
+    if (status) {
+        store_rollback(s);
+        return status;
+    }
+    return store_commit(s, err);
+}

@@ -1,0 +1,42 @@
+/* Questions to the store that only the scheduler has. Reads alone. */
+#ifndef TAPER_HARNESS_STORE_STORE_QUEUE_H
+#define TAPER_HARNESS_STORE_STORE_QUEUE_H
+
+#include "harness/store/store.h"
+
+/* Statements that are asked again and again; zeroed to begin with. */
+struct store_queue {
+    sqlite3_stmt *next, *mates, *texts;
+};
+
+void store_queue_fini(struct store_queue *q); /* before store_close */
+
+/* store_next_queued, of one sweep's runs only when sweep is not NULL. */
+int store_queue_next(struct store_queue *q, struct store *s, const char *sweep, int device, int64_t slots, int64_t now,
+                     struct store_run *run, bool *found, struct error *err);
+
+/* The runs that may share a worker with `run`, in the order of the queue: queued as it is, of equal shape, pack, slots
+ * and priority. Up to `most` of them into mates; *count says how many. */
+int store_queue_mates(struct store_queue *q, struct store *s, const char *sweep, const struct store_run *run,
+                      int64_t now, int most, struct store_run *mates, int *count, struct error *err);
+
+/* A run's configuration and what to do after it, as the JSON that is stored; on the heap. *after is NULL for nothing.
+ */
+int store_queue_texts(struct store_queue *q, struct store *s, const char *run, char **config, char **after,
+                      struct error *err);
+
+/* How many attempts in a row, before this one and ending with it, were lost within ten seconds of their start. */
+int store_queue_lost_in_a_row(struct store *s, const char *run, int attempt);
+
+struct store_queue_sweeps {
+    char (*names)[SPEC_NAME]; /* on the heap */
+    size_t count;
+};
+
+/* The fail-fast sweeps that want a run. */
+void store_queue_fail_fast(struct store *s, const char *run, struct store_queue_sweeps *out);
+
+/* Every sweep there is. */
+void store_queue_sweeps(struct store *s, struct store_queue_sweeps *out);
+
+#endif

@@ -1,0 +1,140 @@
+/* cancel, retry, pause, resume: a request each. */
+#include <stdio.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "harness/daemon/client.h"
+#include "harness/verbs/commands.h"
+#include "harness/base/options.h"
+
+struct control {
+    const struct command *command;
+    const char *home;
+    bool as_json, wait, all;
+};
+
+static long long number(const json_t *reply, const char *name)
+{
+    return json_integer_value(json_object_get(reply, name));
+}
+
+static void print_reply(const struct control *c, const char *word, const json_t *reply, bool by_daemon)
+{
+    if (c->as_json) {
+        json_dumpf(reply, stdout, JSON_INDENT(2));
+        putchar('\n');
+    } else if (c->command == &cmd_cancel) {
+        printf("%s: %lld cancelled, %lld ending", word, number(reply, "queued"), number(reply, "live"));
+        if (number(reply, "kept"))
+            printf(", %lld kept for another sweep", number(reply, "kept"));
+        puts(number(reply, "live") && !by_daemon ? " once a daemon runs" : "");
+    } else if (c->command == &cmd_retry) {
+        printf("%s: %lld queued again\n", word, number(reply, "queued"));
+    } else {
+        printf("%s: %s\n", word, c->command == &cmd_pause ? "paused; what runs goes on" : "resumed");
+    }
+}
+
+static int ask_one(const struct control *c, const struct home *home, const char *word, struct error *err)
+{
+    json_t *reply = NULL, *body = NULL;
+    bool by_daemon;
+    bool targets = c->command == &cmd_cancel || c->command == &cmd_retry;
+    if (word)
+        body = json_pack("{s:s}", targets ? "what" : "sweep", word);
+    else
+        body = json_pack("{s:b}", "all", (int)c->all);
+    int status = client_ask_home(home, c->command->name, body, &reply, &by_daemon, err);
+    if (!status)
+        print_reply(c,
+                    word                                  ? word
+                    : c->command == &cmd_resume && c->all ? "the queue and all sweeps"
+                                                          : "the queue",
+                    reply, by_daemon);
+    json_decref(reply);
+    if (!status && c->wait && by_daemon) {
+        struct client *client = NULL;
+        reply = NULL;
+        status = client_open(&client, home, err);
+        if (!status && client)
+            status = client_ask(client, "wait", json_pack("{s:s}", "what", word), &reply, err);
+        json_decref(reply);
+        client_close(client);
+    }
+    return status;
+}
+
+static int control_exec(struct control *c, int argc, char **argv, struct error *err)
+{
+    bool pausing = c->command == &cmd_pause || c->command == &cmd_resume;
+    const struct option_spec specs[] = {{"home", 0, NULL, &c->home, NULL, NULL},
+                                        {"json", 0, &c->as_json, NULL, NULL, NULL},
+                                        {pausing                     ? "all"
+                                         : c->command == &cmd_cancel ? "wait"
+                                                                     : NULL,
+                                         0, pausing ? &c->all : &c->wait, NULL, NULL, NULL},
+                                        {0}};
+    struct home home = {0};
+    int operands, status = options_parse(c->command, specs, argc, argv, &operands, err);
+    if (!status && (c->all ? operands != 0 : !pausing && operands < 1))
+        status = command_usage(c->command, err, pausing ? "wants sweeps, or --all" : "wants sweeps or runs");
+    if (!status)
+        status = home_init(&home, c->home, false, err);
+    if (!status && operands < 1)
+        status = ask_one(c, &home, NULL, err);
+    for (int i = 1; i <= operands && !status; i++)
+        status = ask_one(c, &home, argv[i], err);
+    home_fini(&home);
+    return status;
+}
+
+static int cancel_exec(int argc, char **argv, struct error *err)
+{
+    return control_exec(&(struct control){.command = &cmd_cancel}, argc, argv, err);
+}
+
+static int retry_exec(int argc, char **argv, struct error *err)
+{
+    return control_exec(&(struct control){.command = &cmd_retry}, argc, argv, err);
+}
+
+static int pause_exec(int argc, char **argv, struct error *err)
+{
+    return control_exec(&(struct control){.command = &cmd_pause}, argc, argv, err);
+}
+
+static int resume_exec(int argc, char **argv, struct error *err)
+{
+    return control_exec(&(struct control){.command = &cmd_resume}, argc, argv, err);
+}
+
+#define CONTROL_HELP                                                                                                   \
+    "  --json        print the counts as JSON\n"                                                                       \
+    "  --home DIR    the home (default: TAPER_HOME, else results/home)\n"
+
+const struct command cmd_cancel = {
+    "cancel", "SWEEP|RUN... [--wait]", "end runs, and take them off the queue",
+    "A run that is running is asked to checkpoint and end, with all its processes, and killed when it does not; it "
+    "counts\n"
+    "as cancelled once all of them are gone. A run that another sweep wants too goes on.\n\n"
+    "  --wait        return when nothing of it runs any more\n" CONTROL_HELP,
+    cancel_exec};
+
+const struct command cmd_retry = {
+    "retry", "SWEEP|RUN...", "queue failed and cancelled runs again",
+    "Runs that are done are left alone. A run that has a checkpoint goes on from it.\n\n" CONTROL_HELP, retry_exec};
+
+const struct command cmd_pause = {
+    "pause", "[SWEEP...]", "start no more runs of a sweep, or none at all",
+    "What runs already goes on. Without a sweep nothing of the queue is started any more, "
+    "also\nnothing that is submitted later, until 'taper resume'; but 'taper run' starts its "
+    "own sweep.\n\n"
+    "  --all         the same as no sweep\n" CONTROL_HELP,
+    pause_exec};
+
+const struct command cmd_resume = {"resume", "[SWEEP...]",
+                                   "start runs of a paused sweep, or of the paused queue, again",
+                                   "Without a sweep the queue goes on; sweeps paused by name stay so.\n\n"
+                                   "  --all         the queue, and every sweep there is\n" CONTROL_HELP,
+                                   resume_exec};

@@ -1,0 +1,82 @@
+/* taper data: corpora, tokenizers and token files. */
+#include "harness/verbs/cmd_data.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/parallel.h"
+#include "harness/verbs/commands.h"
+#include "harness/base/options.h"
+
+#define SUBVERBS "corpus, tokenizer, encode, decode, fetch"
+
+static const struct {
+    const char *name;
+    int (*exec)(int argc, char **argv, struct error *err);
+} subverbs[] = {
+    {"corpus", data_corpus}, {"tokenizer", data_tokenizer}, {"encode", data_encode},
+    {"decode", data_decode}, {"fetch", data_fetch},
+};
+
+static int data_exec(int argc, char **argv, struct error *err)
+{
+    if (argc < 2)
+        return command_usage(&cmd_data, err, "wants one of " SUBVERBS);
+    for (size_t i = 0; i < sizeof subverbs / sizeof subverbs[0]; i++)
+        if (strcmp(subverbs[i].name, argv[1]) == 0)
+            return subverbs[i].exec(argc - 1, argv + 1, err);
+    return command_usage(&cmd_data, err, "no '%s'; wants one of " SUBVERBS, argv[1]);
+}
+
+int data_threads(const char *text, int *threads, struct error *err)
+{
+    long long value = parallel_processors();
+    int status = text ? options_integer("--threads", text, 1, 256, &value, err) : STATUS_OK;
+    *threads = (int)(value < 256 ? value : 256);
+    return status;
+}
+
+static void draw(void *arg, const char *what, uint64_t done, uint64_t total)
+{
+    (void)arg;
+    if (total)
+        fprintf(stderr, "\r\033[K%s: %.0f %%", what, 100.0 * (double)done / (double)total);
+    else
+        fprintf(stderr, "\r\033[K%s: %.1f MB", what, (double)done / 1e6);
+}
+
+struct progress data_progress(void)
+{
+    return (struct progress){.report = isatty(STDERR_FILENO) ? draw : NULL};
+}
+
+void data_progress_end(const struct progress *progress)
+{
+    if (progress->report)
+        fputs("\r\033[K", stderr);
+}
+
+const struct command cmd_data = {
+    "data", "corpus|tokenizer|encode|decode|fetch ...", "make corpora, tokenizers and token files, fetch public text",
+    "  taper data corpus --size 10M [--seed 1] OUT  write the built-in corpus (short stories) of that size;\n"
+    "                                               OUT may be - for standard output; a smaller size gives a "
+    "beginning\n"
+    "  taper data tokenizer --vocab N TEXT OUTDIR   train a byte-level BPE vocabulary of N tokens: the 256 bytes,\n"
+    "                                               <|endoftext|> and merges; writes vocab.json and merges.txt\n"
+    "  taper data encode TOKENIZER TEXT OUT         write TEXT as a token file\n"
+    "  taper data decode TOKENIZER TOKENS           write a token file's text to standard output, byte for byte\n"
+    "  taper data fetch tinystories                 download the public text into the cache, or check what is there;\n"
+    "                                               prints the paths\n"
+    "\n"
+    "TEXT is a file or a directory of files; a line <|endoftext|> separates documents. TOKENIZER is a directory with\n"
+    "GPT-2's vocab.json and merges.txt.\n"
+    "\n"
+    "  --threads N          corpus, tokenizer, encode: how many threads (the processors there are)\n"
+    "  --split train|valid  fetch: only this file\n"
+    "  --url BASE           fetch: where the files are (or TAPER_TINYSTORIES_URL)\n"
+    "  --sha256 SPLIT=HEX   fetch: the file's SHA-256. Without it, the sum of the first download is recorded beside\n"
+    "                       the file, and later uses are checked against that\n"
+    "\n"
+    "The cache is TAPER_CACHE, else $XDG_CACHE_HOME/taper, else ~/.cache/taper. An interrupted download continues.\n",
+    data_exec};

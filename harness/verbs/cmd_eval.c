@@ -1,0 +1,99 @@
+#include <math.h>
+#include <stdio.h>
+
+#include "core/train/evaluate.h"
+#include "harness/verbs/commands.h"
+#include "harness/verbs/eval_text.h"
+#include "harness/verbs/model_options.h"
+#include "harness/base/options.h"
+
+struct eval_arguments {
+    const char *text, *tokenizer, *tokens;
+    bool json;
+    struct loaded_model_options load;
+    long long most;
+};
+
+static int print_result(const struct loaded_model *l, const struct eval_arguments *a, const struct evaluation *e,
+                        struct error *err)
+{
+    const char *folded = saved_model_sites_name(l->folded);
+    if (a->json) {
+        json_t *object =
+            json_pack("{s:s, s:o, s:o, s:I, s:f, s:I, s:s}", "checkpoint", l->path, "loss", journal_number(e->loss),
+                      "perplexity", journal_number(exp(e->loss)), "tokens", (json_int_t)e->tokens, "gate", l->gate,
+                      "step", (json_int_t)l->step, "folded", folded);
+        int failed =
+            !object || json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17)) != 0 || putchar('\n') == EOF;
+        json_decref(object);
+        return failed ? error_set(err, STATUS_FAILED, "standard output: cannot write") : STATUS_OK;
+    }
+    printf("%s: loss %.6f (perplexity %.3f) over %lld tokens of %s; step %lld, ", l->path, e->loss, exp(e->loss),
+           (long long)e->tokens, a->text ? a->text : "the validation text", (long long)l->step);
+    if (l->folded != SITES_NONE)
+        printf("folded: %s\n", folded);
+    else
+        printf("gate %g\n", l->gate);
+    return STATUS_OK;
+}
+
+static int run(const char *path, const struct eval_arguments *a, struct error *err)
+{
+    struct loaded_model l;
+    struct eval_text text;
+    struct evaluation e;
+    int status = loaded_model_open(&l, path, &a->load, err);
+    if (status)
+        return status;
+    status = eval_text_open(&text, &l, a->text, err);
+    if (!status) {
+        status = evaluate(&l.model, text.tokens, l.gate, (int)l.model.cfg.batch, a->most, NULL, &e, err);
+        if (!status)
+            status = print_result(&l, a, &e, err);
+        eval_text_close(&text);
+    }
+    loaded_model_close(&l);
+    return status;
+}
+
+static int eval_exec(int argc, char **argv, struct error *err)
+{
+    struct eval_arguments a = {0};
+    const char *threads = NULL, *device = NULL;
+    const struct option_spec specs[] = {{.name = "text", .value = &a.text},
+                                        {.name = "tokenizer", .value = &a.tokenizer},
+                                        {.name = "tokens", .value = &a.tokens},
+                                        {.name = "threads", .value = &threads},
+                                        {.name = "device", .value = &device},
+                                        {.name = "json", .flag = &a.json},
+                                        {0}};
+    int operands;
+    int status = options_parse(&cmd_eval, specs, argc, argv, &operands, err);
+    if (!status && operands != 1)
+        status = command_usage(&cmd_eval, err, "want one CHECKPOINT, got %d", operands);
+    if (!status && a.tokens)
+        status = options_integer("--tokens", a.tokens, 1, INT64_MAX / 2, &a.most, err);
+    if (!status)
+        status = model_option_threads(threads, &a.load.threads, err);
+    if (!status)
+        status = model_option_device(device, &a.load.device, err);
+    a.load.tokenizer = a.text != NULL;
+    a.load.tokenizer_dir = a.tokenizer;
+    return status ? status : run(argv[1], &a, err);
+}
+
+const struct command cmd_eval = {
+    "eval",
+    "CHECKPOINT [--text FILE] [--tokens N] [--tokenizer DIR] [--device D] [--threads N]\n"
+    "       [--json]",
+    "the loss of a checkpoint, folded or not",
+    "  CHECKPOINT       a checkpoint, a folded one, or the directory of a run\n"
+    "  --text FILE      the text (a file or directory); else the validation split of the checkpoint's run\n"
+    "  --tokens N       read no more than this many targets (all)\n"
+    "  --tokenizer DIR  the tokenizer of --text (`tokenizer` beside the checkpoint)\n"
+    "  --device D       cpu (the default) or cuda\n"
+    "  --threads N      CPU threads (all that the process may use)\n"
+    "  --json           one JSON object\n\n"
+    "The model is taken at its step's gate. The loss is the mean cross-entropy, in nats a token, without the aux "
+    "loss.\n",
+    eval_exec};

@@ -1,0 +1,40 @@
+#include <stdio.h>
+
+#include "core/trained/interop.h"
+#include "harness/verbs/commands.h"
+#include "harness/base/options.h"
+
+static int export_exec(int argc, char **argv, struct error *err)
+{
+    struct interop_options o = {0};
+    const struct option_spec specs[] = {{.name = "tokenizer", .value = &o.tokenizer_dir},
+                                        {.name = "no-tokenizer", .flag = &o.no_tokenizer},
+                                        {.name = "widen", .flag = &o.widen},
+                                        {0}};
+    char summary[INTEROP_SUMMARY];
+    int operands;
+    int status = options_parse(&cmd_export, specs, argc, argv, &operands, err);
+    if (!status && operands != 2)
+        status = command_usage(&cmd_export, err, "want CHECKPOINT and DIR, got %d", operands);
+    if (!status)
+        status = interop_export(argv[1], argv[2], &o, summary, err);
+    if (!status)
+        printf("%s: %s\n", argv[2], summary);
+    return status;
+}
+
+const struct command cmd_export = {
+    "export", "CHECKPOINT DIR [--widen] [--tokenizer DIR | --no-tokenizer]",
+    "write a model as Hugging Face loaders read it",
+    "  CHECKPOINT       a checkpoint, a folded one, or the directory of a run\n"
+    "  DIR              gets config.json, model.safetensors (fp32), tokenizer.json, vocab.json, merges.txt ...\n"
+    "  --widen          RMSNorm with learned positions and GELU: a GPT2LMHeadModel of twice the width, the same "
+    "function\n"
+    "  --tokenizer DIR  instead of `tokenizer` beside the checkpoint\n"
+    "  --no-tokenizer   the model alone\n\n"
+    "A model with LayerNorm, learned positions and GELU becomes a GPT2LMHeadModel, one with RMSNorm, rotary positions "
+    "and\n"
+    "SwiGLU a LlamaForCausalLM; others have no counterpart and are refused with what does not fit. Norms that are "
+    "affine\n"
+    "maps (gate 0, or folded) are written with an epsilon of 1e12 and gains 1e6 times as large.\n",
+    export_exec};

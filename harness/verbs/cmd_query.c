@@ -1,0 +1,146 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/memory.h"
+#include "harness/verbs/commands.h"
+#include "harness/base/home.h"
+#include "harness/base/options.h"
+#include "harness/store/store.h"
+#include "harness/base/listing.h"
+
+enum { SQL_MOST = 1 << 20 };
+
+static int read_sql(const char *path, char **sql, struct error *err)
+{
+    bool input = strcmp(path, "-") == 0;
+    FILE *in = input ? stdin : fopen(path, "re");
+    if (!in)
+        return error_errno(err, STATUS_BAD_INPUT, errno, "%s", path);
+    *sql = memory_alloc(SQL_MOST + 2, 1);
+    size_t size = fread(*sql, 1, SQL_MOST + 1, in);
+    int failed = ferror(in), number = errno;
+    if (!input)
+        fclose(in);
+    if (failed)
+        return error_errno(err, STATUS_BAD_INPUT, number, "%s", path);
+    if (size > SQL_MOST)
+        return error_set(err, STATUS_BAD_INPUT, "%s: want at most %d bytes of SQL", path, SQL_MOST);
+    if (strlen(*sql) != size)
+        return error_set(err, STATUS_BAD_INPUT, "%s: a NUL byte in the SQL", path);
+    return STATUS_OK;
+}
+
+/* Reading is all a query may do: no other file comes in either. */
+static int authorize(void *arg, int action, const char *a, const char *b, const char *c, const char *d)
+{
+    (void)arg, (void)a, (void)b, (void)c, (void)d;
+    return action == SQLITE_ATTACH || action == SQLITE_DETACH ? SQLITE_DENY : SQLITE_OK;
+}
+
+/* The message, and the line with a mark under the place, where SQLite knows it. */
+static int sql_fault(sqlite3 *db, const char *sql, struct error *err)
+{
+    const char *message = sqlite3_errmsg(db);
+    int offset = sqlite3_error_offset(db), line = 1;
+    if (offset < 0 || (size_t)offset > strlen(sql))
+        return error_set(err, STATUS_BAD_INPUT, "SQL: %s", message);
+    const char *start = sql;
+    for (const char *p = sql; p < sql + offset; p++)
+        if (*p == '\n') {
+            line++;
+            start = p + 1;
+        }
+    int column = (int)(sql + offset - start), shown = (int)strcspn(start, "\n");
+    if (shown > 200 || column > 190)
+        return error_set(err, STATUS_BAD_INPUT, "SQL, line %d, column %d: %s", line, column + 1, message);
+    return error_set(err, STATUS_BAD_INPUT, "SQL, line %d, column %d: %s\n  %.*s\n  %*s^", line, column + 1, message,
+                     shown, start, column, "");
+}
+
+/* White space, semicolons and comments. */
+static bool is_blank(sqlite3 *db, const char *sql)
+{
+    while (*sql) {
+        sqlite3_stmt *statement = NULL;
+        if (sqlite3_prepare_v2(db, sql, -1, &statement, &sql) != SQLITE_OK || statement) {
+            sqlite3_finalize(statement);
+            return false;
+        }
+    }
+    return true;
+}
+
+static int query(sqlite3 *db, const char *sql, enum listing_format format, struct error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    const char *rest = sql;
+    while (!statement && *rest)
+        if (sqlite3_prepare_v2(db, rest, -1, &statement, &rest) != SQLITE_OK)
+            return sql_fault(db, sql, err);
+    int status;
+    if (!statement)
+        status = error_set(err, STATUS_BAD_INPUT, "SQL: nothing to run");
+    else if (!is_blank(db, rest))
+        status = error_set(err, STATUS_BAD_INPUT, "SQL: want one statement, got more");
+    else if (!sqlite3_stmt_readonly(statement) || sqlite3_column_count(statement) == 0)
+        status =
+            error_set(err, STATUS_BAD_INPUT, "SQL: want a statement that only reads; 'taper query' changes nothing");
+    else
+        status = listing_print(stdout, format, statement, NULL, err);
+    sqlite3_finalize(statement);
+    return status;
+}
+
+static int query_exec(int argc, char **argv, struct error *err)
+{
+    bool csv = false, json = false;
+    const char *where = NULL, *file = NULL;
+    int operands;
+    const struct option_spec specs[] = {
+        {"csv", 0, &csv, NULL, NULL, NULL},
+        {"json", 0, &json, NULL, NULL, NULL},
+        {"home", 0, NULL, &where, NULL, NULL},
+        {"file", 'f', NULL, &file, NULL, NULL},
+        {0},
+    };
+    int status = options_parse(&cmd_query, specs, argc, argv, &operands, err);
+    if (status)
+        return status;
+    if (csv && json)
+        return command_usage(&cmd_query, err, "wants one of --csv and --json");
+    if (operands != !file)
+        return command_usage(&cmd_query, err, file ? "wants SQL or --file, not both" : "wants SQL in one argument");
+    struct home home;
+    struct store *s = NULL;
+    char *sql = NULL;
+    if (file || strcmp(argv[1], "-") == 0)
+        status = read_sql(file ? file : "-", &sql, err);
+    else
+        sql = memory_string(argv[1]);
+    if (!status)
+        status = home_init(&home, where, false, err);
+    if (!status) {
+        status = store_open(&s, &home, STORE_QUERY, err);
+        home_fini(&home);
+    }
+    if (!status) {
+        sqlite3_set_authorizer(store_connection(s), authorize, NULL);
+        status = query(store_connection(s), sql, csv ? LISTING_CSV : json ? LISTING_JSON : LISTING_TEXT, err);
+    }
+    store_close(s);
+    free(sql);
+    return status;
+}
+
+const struct command cmd_query = {
+    "query", "SQL|-|-f FILE [--csv|--json] [--home DIR]", "read the database of a home with SQL",
+    "  --csv, --json   for scripts; an aligned table otherwise\n"
+    "  -f, --file FILE the SQL from a file, - for standard input\n"
+    "  --home DIR      which home (TAPER_HOME, else results/home)\n\n"
+    "Tables: sweep run sweep_run attempt step site_step eval bench event. Views: run_in_sweep step_numeric step_last\n"
+    "eval_numeric site_step_numeric bench_numeric sweep_status run_progress run_essence\n"
+    "run_against_baseline.\n"
+    "A measured number that is not finite is NaN, Infinity or -Infinity; the numeric views have NULL there.\n",
+    query_exec};

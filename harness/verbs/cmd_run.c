@@ -1,0 +1,74 @@
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "core/data/dataset.h"
+#include "harness/verbs/commands.h"
+#include "harness/daemon/daemon_requests.h"
+#include "harness/daemon/foreground.h"
+#include "harness/spec/spec.h"
+#include "harness/verbs/spec_print.h"
+#include "harness/daemon/submit.h"
+
+/* The runs a sweep stands for, and what the home knows of them, without doing anything. */
+static int print_runs(const char *path, const char *home_given, bool as_json, struct error *err)
+{
+    struct spec spec;
+    struct home home = {0};
+    struct store *store = NULL;
+    int status = spec_load(&spec, path, stderr, err);
+    if (status)
+        return status;
+    if (home_init(&home, home_given, false, NULL) == STATUS_OK)
+        store_open(&store, &home, STORE_READ, NULL);
+    status = spec_print(&spec, dataset_digests, store, stdout, as_json ? LISTING_JSON : LISTING_TEXT, err);
+    if (!status && !as_json && spec.limits.pack > 1)
+        printf("%lld runs, up to %lld of equal shape share a worker: %lld workers\n", (long long)spec.run_count,
+               (long long)spec.limits.pack, (long long)spec_workers(&spec));
+    else if (!status && !as_json)
+        printf("%lld runs\n", (long long)spec.run_count);
+    store_close(store);
+    home_fini(&home);
+    spec_fini(&spec);
+    return status;
+}
+
+static int run_exec(int argc, char **argv, struct error *err)
+{
+    struct engine_options engine = {0};
+    const char *home = NULL;
+    bool dry = false, as_json = false;
+    struct option_spec specs[ENGINE_OPTIONS + 4] = {{0}};
+    int n = engine_option_specs(&engine, specs), operands;
+    specs[n++] = (struct option_spec){"home", 0, NULL, &home, NULL, NULL};
+    specs[n++] = (struct option_spec){"dry-run", 'n', &dry, NULL, NULL, NULL};
+    specs[n++] = (struct option_spec){"json", 0, &as_json, NULL, NULL, NULL};
+    json_t *body = NULL;
+    int status = options_parse(&cmd_run, specs, argc, argv, &operands, err);
+    if (!status && operands != 1)
+        status = command_usage(&cmd_run, err, "wants one sweep file");
+    if (!status && as_json && !dry)
+        status = command_usage(&cmd_run, err, "--json goes with --dry-run");
+    if (!status && dry)
+        return print_runs(argv[1], home, as_json, err);
+    if (!status)
+        status = submit_check(argv[1], err);
+    if (!status)
+        status = submit_request(argv[1], &body, err);
+    if (!status)
+        status = foreground_run(&engine, home, body, err);
+    json_decref(body);
+    return status;
+}
+
+const struct command cmd_run = {
+    "run", "SPEC [--dry-run] [OPTION]...", "run a sweep here, without a daemon",
+    "Goes on where an earlier one stopped; only this sweep's runs are started. Ctrl-C has the workers checkpoint and "
+    "end,\n"
+    "a second one kills them. Exit status 0 when all runs are done, 1 when one failed, 3 when it was stopped.\n\n"
+    "  -n, --dry-run         print the runs it stands for, and do nothing\n"
+    "  --json                with --dry-run: as JSON\n"
+    "  --home DIR            the home (default: TAPER_HOME, else results/home)\n" ENGINE_HELP,
+    run_exec};

@@ -1,0 +1,144 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "harness/verbs/commands.h"
+#include "harness/base/options.h"
+#include "harness/store/status.h"
+#include "harness/base/listing.h"
+
+static bool is_time(const char *name)
+{
+    static const char *const names[] = {"created", "started", "ended", "time", "not_before", "cancel"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+static void print_value(const char *name, const json_t *value)
+{
+    char text[64];
+    if (json_is_integer(value) && is_time(name))
+        fputs(format_time(text, json_integer_value(value)), stdout);
+    else if (json_is_integer(value) && strcmp(name, "cpu_us") == 0)
+        printf("%.3f s", 1e-6 * (double)json_integer_value(value));
+    else if (json_is_integer(value) && strcmp(name, "peak_bytes") == 0)
+        printf("%.1f MiB", (double)json_integer_value(value) / 1048576);
+    else if (json_is_integer(value))
+        printf("%lld", (long long)json_integer_value(value));
+    else if (json_is_real(value))
+        fputs(format_real(text, json_real_value(value)), stdout);
+    else if (json_is_string(value))
+        fputs(json_string_value(value), stdout);
+    else if (json_is_boolean(value))
+        fputs(json_is_true(value) ? "true" : "false", stdout);
+}
+
+static bool is_empty(const json_t *value)
+{
+    return json_is_null(value) || (json_is_string(value) && json_string_length(value) == 0);
+}
+
+static void print_object(const char *indent, const json_t *object)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)object, name, value)
+    {
+        bool never = is_time(name) && json_is_integer(value) && json_integer_value(value) == 0;
+        if (is_empty(value) || never || json_is_object(value))
+            continue;
+        printf("%s%-18s ", indent, name);
+        print_value(name, value);
+        putchar('\n');
+    }
+}
+
+static void print_rows(const char *title, const json_t *rows)
+{
+    size_t i;
+    const json_t *row;
+    for (i = 0; (row = json_array_get(rows, i)); i++) {
+        const char *name, *between = "";
+        json_t *value;
+        printf("%-10s", i ? "" : title);
+        json_object_foreach((json_t *)row, name, value)
+        {
+            if (is_empty(value) || strcmp(name, "id") == 0)
+                continue;
+            printf("%s%s ", between, name);
+            print_value(name, value);
+            between = "  ";
+        }
+        putchar('\n');
+    }
+}
+
+static void print_text(const json_t *all, const char *dir)
+{
+    size_t i;
+    const json_t *attempt;
+    print_object("", json_object_get(all, "run"));
+    printf("%-18s %s\n", "directory", dir);
+    for (i = 0; (attempt = json_array_get(json_object_get(all, "attempts"), i)); i++) {
+        printf("\nattempt %lld\n", (long long)json_integer_value(json_object_get(attempt, "attempt")));
+        json_t *rest = json_copy((json_t *)attempt);
+        json_object_del(rest, "run");
+        json_object_del(rest, "attempt");
+        print_object("  ", rest);
+        json_decref(rest);
+    }
+    puts("");
+    print_rows("eval", json_object_get(all, "evals"));
+    print_rows("event", json_object_get(all, "events"));
+    puts("\nconfiguration");
+    print_object("  ", json_object_get(all, "config"));
+    char *after = json_dumps(json_object_get(all, "after"), JSON_COMPACT | JSON_ENCODE_ANY);
+    printf("  %-18s %s\n", "after", after ? after : "");
+    free(after);
+}
+
+static int show_exec(int argc, char **argv, struct error *err)
+{
+    const char *given = NULL;
+    bool as_json = false;
+    const struct option_spec specs[] = {
+        {"home", 0, NULL, &given, NULL, NULL}, {"json", 0, &as_json, NULL, NULL, NULL}, {0}};
+    struct home home = {0};
+    struct store *store = NULL;
+    struct store_run run;
+    json_t *all = NULL;
+    int operands, status = options_parse(&cmd_show, specs, argc, argv, &operands, err);
+    if (!status && operands != 1)
+        status = command_usage(&cmd_show, err, "wants one run");
+    if (!status)
+        status = home_init(&home, given, false, err);
+    if (!status)
+        status = store_open(&store, &home, STORE_READ, err);
+    if (!status)
+        status = store_run_find(store, argv[1], &run, err);
+    if (!status)
+        status = status_run(store, run.id, &all, err);
+    if (!status && as_json) {
+        json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+        putchar('\n');
+    } else if (!status) {
+        char *dir = home_run_dir(&home, run.id);
+        print_text(all, dir);
+        free(dir);
+    }
+    json_decref(all);
+    store_close(store);
+    home_fini(&home);
+    return status;
+}
+
+const struct command cmd_show = {
+    "show", "RUN [--json] [--home DIR]", "everything known about one run",
+    "RUN is the id, or as much of its beginning as no other run has. Works without a daemon too.\n\n"
+    "  --json        the same as JSON, times in UTC microseconds\n"
+    "  --home DIR    the home (default: TAPER_HOME, else results/home)\n",
+    show_exec};

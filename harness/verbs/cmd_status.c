@@ -1,0 +1,131 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "harness/daemon/client.h"
+#include "harness/verbs/commands.h"
+#include "harness/base/options.h"
+#include "harness/store/status.h"
+#include "harness/base/listing.h"
+
+enum { WATCH_MS = 1000 };
+
+/* What the daemon says of itself; null when none answers. */
+static json_t *ask_daemon(const struct home *home)
+{
+    struct client *client = NULL;
+    json_t *reply = NULL;
+    if (client_open(&client, home, NULL) != STATUS_OK || !client)
+        return json_null();
+    if (client_ask(client, "ping", NULL, &reply, NULL) != STATUS_OK)
+        reply = json_null();
+    client_close(client);
+    const char *const envelope[] = {"v", "id", "ok"};
+    for (size_t i = 0; i < sizeof envelope / sizeof envelope[0]; i++)
+        json_object_del(reply, envelope[i]);
+    return reply;
+}
+
+static void print_text(const json_t *all, const struct home *home)
+{
+    char text[256];
+    size_t i;
+    const json_t *row, *daemon = json_object_get(all, "daemon");
+    if (json_is_object(daemon)) {
+        const char *trouble = json_string_value(json_object_get(daemon, "trouble"));
+        printf("daemon: process %lld, %s\n", (long long)json_integer_value(json_object_get(daemon, "pid")), home->dir);
+        if (trouble && trouble[0])
+            printf("waiting: %s\n", trouble);
+    } else {
+        printf("daemon: none, %s\n", home->dir);
+    }
+    if (json_is_true(json_object_get(all, "paused")))
+        printf("paused: nothing is started until 'taper resume'\n");
+    for (i = 0; (row = json_array_get(json_object_get(all, "sweeps"), i)); i++) {
+        bool paused = json_is_true(json_object_get(row, "paused"));
+        printf("%-24s %6lld runs: %s%s\n", json_string_value(json_object_get(row, "sweep")),
+               (long long)json_integer_value(json_object_get(row, "runs")), status_counts(row, text),
+               paused ? "; paused" : "");
+    }
+    for (i = 0; (row = json_array_get(json_object_get(all, "live"), i)); i++)
+        printf("  %s\n", status_live(row, text));
+    for (i = 0; (row = json_array_get(json_object_get(all, "failures"), i)); i++) {
+        const char *cause = json_string_value(json_object_get(row, "cause"));
+        const char *why = json_string_value(json_object_get(row, "text"));
+        printf("  %s  %-14.40s failed %s: %s%s%.150s\n", json_string_value(json_object_get(row, "run")),
+               json_string_value(json_object_get(row, "variant")),
+               format_time(text, json_integer_value(json_object_get(row, "ended"))), cause ? cause : "?",
+               why && why[0] ? ": " : "", why ? why : "");
+    }
+}
+
+static int show_once(const struct home *home, const char *sweep, bool as_json, struct error *err)
+{
+    struct store *store = NULL;
+    json_t *all = NULL;
+    int status = store_open(&store, home, STORE_READ, err);
+    if (!status)
+        status = status_collect(store, sweep, &all, err);
+    store_close(store);
+    if (status)
+        return status;
+    json_object_set_new(all, "daemon", ask_daemon(home));
+    if (as_json) {
+        json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+        putchar('\n');
+    } else {
+        print_text(all, home);
+    }
+    json_decref(all);
+    return STATUS_OK;
+}
+
+static int watch(const struct home *home, const char *sweep, struct error *err)
+{
+    const struct timespec pause = {WATCH_MS / 1000, WATCH_MS % 1000 * 1000000};
+    for (;;) {
+        printf("\033[H\033[2J");
+        int status = show_once(home, sweep, false, err);
+        if (status)
+            return status;
+        if (fflush(stdout) != 0)
+            return error_errno(err, STATUS_FAILED, errno, "cannot write");
+        nanosleep(&pause, NULL);
+    }
+}
+
+static int status_exec(int argc, char **argv, struct error *err)
+{
+    const char *given = NULL;
+    bool as_json = false, watching = false;
+    const struct option_spec specs[] = {{"home", 0, NULL, &given, NULL, NULL},
+                                        {"json", 0, &as_json, NULL, NULL, NULL},
+                                        {"watch", 'w', &watching, NULL, NULL, NULL},
+                                        {0}};
+    struct home home = {0};
+    int operands, status = options_parse(&cmd_status, specs, argc, argv, &operands, err);
+    if (!status && operands > 1)
+        status = command_usage(&cmd_status, err, "wants one sweep, or none for all");
+    if (!status && watching && (as_json || !isatty(1)))
+        status = command_usage(&cmd_status, err, "--watch is for a terminal");
+    if (!status)
+        status = home_init(&home, given, false, err);
+    const char *sweep = operands == 1 ? argv[1] : NULL;
+    if (!status)
+        status = watching ? watch(&home, sweep, err) : show_once(&home, sweep, as_json, err);
+    home_fini(&home);
+    return status;
+}
+
+const struct command cmd_status = {
+    "status", "[SWEEP] [--json] [--watch] [--home DIR]", "how the sweeps stand, and what is running",
+    "Reads the database, so it works without a daemon too. Times are local; in JSON they are UTC, in microseconds.\n\n"
+    "  --json        the same as JSON\n"
+    "  -w, --watch   again every second, until interrupted\n"
+    "  --home DIR    the home (default: TAPER_HOME, else results/home)\n",
+    status_exec};

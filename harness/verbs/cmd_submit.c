@@ -1,0 +1,49 @@
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include "harness/daemon/client.h"
+#include "harness/verbs/commands.h"
+#include "harness/base/options.h"
+#include "harness/daemon/submit.h"
+
+static int submit_exec(int argc, char **argv, struct error *err)
+{
+    const char *given = NULL;
+    bool as_json = false, by_daemon;
+    const struct option_spec specs[] = {
+        {"home", 0, NULL, &given, NULL, NULL}, {"json", 0, &as_json, NULL, NULL, NULL}, {0}};
+    struct home home = {0};
+    json_t *body = NULL, *reply = NULL;
+    int operands, status = options_parse(&cmd_submit, specs, argc, argv, &operands, err);
+    if (!status && operands != 1)
+        status = command_usage(&cmd_submit, err, "wants one sweep file");
+    if (!status)
+        status = submit_check(argv[1], err);
+    if (!status)
+        status = submit_request(argv[1], &body, err);
+    if (!status)
+        status = home_init(&home, given, true, err);
+    if (!status)
+        status = client_ask_home(&home, "submit", body, &reply, &by_daemon, err);
+    else
+        json_decref(body);
+    if (!status && as_json) {
+        json_dumpf(reply, stdout, JSON_INDENT(2));
+        putchar('\n');
+    } else if (!status) {
+        submit_print(reply, stdout);
+        if (!by_daemon)
+            printf("no daemon serves this home: start it with 'taper daemon'\n");
+    }
+    json_decref(reply);
+    home_fini(&home);
+    return status;
+}
+
+const struct command cmd_submit = {
+    "submit", "SPEC [--json] [--home DIR]", "queue the runs of a sweep",
+    "The file is checked whole: nothing is queued unless all of it is right. A run that exists is not repeated.\n\n"
+    "  --json        print the counts as JSON\n"
+    "  --home DIR    the home (default: TAPER_HOME, else results/home)\n",
+    submit_exec};

@@ -1,0 +1,15 @@
+#include <stdio.h>
+
+#include "core/base/version.h"
+#include "harness/verbs/commands.h"
+
+static int version_exec(int argc, char **argv, struct error *err)
+{
+    (void)argv;
+    if (argc > 1)
+        return command_usage(&cmd_version, err, "takes no arguments");
+    printf("taper %s (%s)\n", version_string(), version_revision());
+    return STATUS_OK;
+}
+
+const struct command cmd_version = {"version", "", "print the version and the git revision", "", version_exec};

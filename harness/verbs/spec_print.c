@@ -1,0 +1,108 @@
+#include "harness/verbs/spec_print.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/memory.h"
+
+struct printing {
+    const struct config_key *keys[CONFIG_KEYS_MOST]; /* that differ between runs, in the order of first use */
+    int count;
+};
+
+static void add_key(struct printing *p, const struct config_key *key)
+{
+    for (int i = 0; i < p->count; i++)
+        if (p->keys[i] == key)
+            return;
+    p->keys[p->count++] = key;
+}
+
+static struct listing *begin(const struct printing *p, bool ids, bool states, FILE *out, enum listing_format format)
+{
+    const char *names[CONFIG_KEYS_MOST + 3];
+    int count = 0;
+    if (ids)
+        names[count++] = "run";
+    names[count++] = "variant";
+    for (int i = 0; i < p->count; i++)
+        names[count++] = p->keys[i]->name;
+    if (states)
+        names[count++] = "state";
+    return listing_begin(out, format, names, count);
+}
+
+static void put_state(struct listing *t, struct store *s, const char *id)
+{
+    struct store_run run;
+    listing_text(t, store_run_find(s, id, &run, NULL) == STATUS_OK ? run_state_name(run.state) : NULL);
+}
+
+int spec_print(const struct spec *spec, store_digests *digests, struct store *s, FILE *out, enum listing_format format,
+               struct error *err)
+{
+    struct printing p = {.count = 0};
+    struct config before = {.seed = 0};
+    char corpus[65] = "", tokenizer[65] = "", id[CONFIG_ID], text[CONFIG_TEXT];
+    for (int a = 0; a < spec->axis_count; a++)
+        add_key(&p, spec->axes[a].key);
+    for (int v = 0; v < spec->variant_count; v++)
+        for (int i = 0; i < spec->variants[v].count; i++)
+            add_key(&p, spec->variants[v].pairs[i].key);
+    bool states = digests && s;
+    struct listing *t = begin(&p, digests != NULL, states, out, format);
+    int status = STATUS_OK;
+    for (int64_t i = 0; !status && i < spec->run_count; i++) {
+        struct config cfg;
+        int variant = spec_run(spec, i, &cfg);
+        /* Neighbours mostly share their data. */
+        bool same = i > 0 && cfg.vocab == before.vocab && cfg.corpus_size == before.corpus_size &&
+                    cfg.corpus_seed == before.corpus_seed && strcmp(cfg.corpus, before.corpus) == 0 &&
+                    strcmp(cfg.tokenizer, before.tokenizer) == 0 && strcmp(cfg.valid, before.valid) == 0;
+        if (digests && !same)
+            status = digests(&cfg, corpus, tokenizer, err);
+        if (status)
+            break;
+        before = cfg;
+        if (digests) {
+            config_identity(&cfg, corpus, tokenizer, id);
+            listing_text(t, id);
+        }
+        listing_text(t, spec->variants[variant].name);
+        for (int k = 0; k < p.count; k++)
+            listing_text(t, config_get(&cfg, p.keys[k], text));
+        if (states)
+            put_state(t, s, id);
+    }
+    int end = listing_end(t, status ? NULL : err);
+    return status ? status : end;
+}
+
+int64_t spec_workers(const struct spec *spec)
+{
+    struct {
+        char name[CONFIG_ID];
+        int64_t runs;
+    } *shapes = NULL;
+    size_t count = 0;
+    int64_t workers = 0;
+    if (spec->limits.pack < 2)
+        return spec->run_count;
+    for (int64_t i = 0; i < spec->run_count; i++) {
+        struct config cfg;
+        char shape[CONFIG_ID];
+        size_t at = 0;
+        spec_run(spec, i, &cfg);
+        config_shape(&cfg, shape);
+        while (at < count && strcmp(shapes[at].name, shape) != 0)
+            at++;
+        if (at == count) {
+            shapes = memory_resize(shapes, count + 1, sizeof *shapes);
+            memcpy(shapes[count].name, shape, sizeof shape);
+            shapes[count++].runs = 0;
+        }
+        workers += shapes[at].runs++ % spec->limits.pack == 0;
+    }
+    free(shapes);
+    return workers;
+}

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# The order of the rooms: a file includes from its own room and from those before it, never from one after it.
+#   tests/rooms.sh [DIRECTORY]    the source tree (default: this one); exit status 1 when an include points upwards
+set -u
+cd "${1:-$(dirname "$0")/..}" || exit 1
+
+# From the ground up; core below gpu below harness. A folder inside a room counts as the room.
+rooms=(core/base core/config core/ops core/ref core/cpu core/data core/model core/decode core/train core/trained gpu
+    harness/base harness/spec harness/store harness/worker harness/queue harness/daemon harness/results harness/verbs)
+
+find core gpu harness -name '*.[ch]' -o -name '*.inc' -o -name '*.cu' -o -name '*.cuh' | sort | xargs grep -n '^#include "' |
+    awk -v list="${rooms[*]}" '
+    function room(path, part) {
+        split(path, part, "/")
+        return part[1] == "gpu" ? "gpu" : part[1] "/" part[2]
+    }
+    BEGIN { count = split(list, name, " "); for (i = 1; i <= count; i++) level[name[i]] = i; level["harness/main.c"] = count }
+    {
+        split($0, half, /#include "/)
+        split(half[1], place, ":")
+        target = half[2]
+        sub(/".*/, "", target)
+        if (target ~ /^tests\//) next # the dialect that stands in for nvcc
+        from = room(place[1]); to = room(target)
+        if (!(from in level)) { print place[1] ": lies in no room (tests/rooms.sh lists them)"; bad = 1 }
+        else if (!(to in level)) { print place[1] ":" place[2] ": " target " lies in no room"; bad = 1 }
+        else if (level[to] > level[from]) {
+            print place[1] ":" place[2] ": " from " includes " target ", from a room above it"; bad = 1
+        }
+    }
+    END { exit bad }'
