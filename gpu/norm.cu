@@ -1,4 +1,5 @@
-/* Norm-or-taper with the residual add (paper.md section 1), its backward, the auxiliary loss (section 2), the probe.
+/* Norm-or-taper with the residual add (docs/equations.md section 1), its backward, the auxiliary loss (section 2), the
+ * probe.
  *
  * Row kernels give a warp to a token: its lanes go over the row two or three times, the later times out of the cache.
  */

@@ -27,7 +27,8 @@ static __device__ __forceinline__ double larger_of(double a, double b)
     return isnan(a) || a > b ? a : b;
 }
 
-/* Proposition 2 (paper.md section 2), token by token; the room for rounding is explained in core/ref/step.c. */
+/* Proposition 2 (docs/equations.md section 2), token by token; the room for rounding is explained in core/ref/step.c.
+ */
 static __device__ void add_bound(const struct token_sums &a, double *part)
 {
     double leading = 0, bounded = 0;

@@ -68,9 +68,9 @@ struct step_outcome {
 
 enum op_act { ACT_NONE, ACT_GELU, ACT_GELU_TANH, ACT_SWIGLU };
 
-/* TaperNorm and plain norms, paper.md section 1. s = r(h) (RMS) or sigma(h) (LayerNorm), x = h (RMS) or h - mean(h):
- *   NORMED: y = x/s*gamma + beta      FOLDED: y = c*x*gamma_tilde + beta_tilde      MIXED: g*NORMED + (1-g)*FOLDED
- * A plain norm is PHASE_NORMED. */
+/* TaperNorm and plain norms, docs/equations.md section 1. s = r(h) (RMS) or sigma(h) (LayerNorm), x = h (RMS) or h -
+ * mean(h): NORMED: y = x/s*gamma + beta      FOLDED: y = c*x*gamma_tilde + beta_tilde      MIXED: g*NORMED +
+ * (1-g)*FOLDED A plain norm is PHASE_NORMED. */
 struct norm_site {
     enum norm_kind kind;
     enum gate_phase phase;
@@ -170,7 +170,8 @@ struct head_pass {
     int N, C, V;
 };
 
-/* L_aux = lambda * mean_n (s_n - s_tgt)^2, paper.md section 2. dh += grad_scale * d(lambda (s_n - s_tgt)^2)/dh_n. */
+/* L_aux = lambda * mean_n (s_n - s_tgt)^2, docs/equations.md section 2. dh += grad_scale * d(lambda (s_n -
+ * s_tgt)^2)/dh_n. */
 struct aux_loss {
     const float *h, *scale, *mean; /* [N,C], [N], [N] or NULL for RMS */
     float *dh;                     /* [N,C] add; NULL: no gradient */

@@ -2,7 +2,7 @@
 
 #include "core/ref/ref.h"
 
-/* How much of each branch: y = normed * NORMED + folded * FOLDED (paper.md section 1). */
+/* How much of each branch: y = normed * NORMED + folded * FOLDED (docs/equations.md section 1). */
 static void branch_weights(const struct norm_site *site, double *normed, double *folded)
 {
     double gate = site->phase == PHASE_NORMED ? 1 : site->phase == PHASE_FOLDED ? 0 : site->scalars->gate;

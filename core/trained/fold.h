@@ -1,7 +1,7 @@
 /* Folding: at gate 0 a tapered site is an affine map, and the projection behind it takes it in.
  *
- *   RMSNorm:   y = c h gamma_tilde, so W <- W diag(c gamma_tilde)                              (paper.md section 1)
- *   LayerNorm: also centres and shifts, so W <- W diag(c gamma_tilde) (I - 11^T/d) and b <- b + W beta_tilde
+ *   RMSNorm:   y = c h gamma_tilde, so W <- W diag(c gamma_tilde)                              (docs/equations.md
+ * section 1) LayerNorm: also centres and shifts, so W <- W diag(c gamma_tilde) (I - 11^T/d) and b <- b + W beta_tilde
  *
  * An attention norm goes into the QKV projection, an MLP norm into the MLP's input projection, the final norm into the
  * head, which is untied for it. All arithmetic is in double and rounded once. */
