@@ -12,7 +12,6 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
-#include "core/train/trainer.h"
 #include "tests/support/scheduler_bed.h"
 
 static void in_the_order_of_priority_and_arrival(void **state)
@@ -31,7 +30,7 @@ static void in_the_order_of_priority_and_arrival(void **state)
         assert_true(bed.executor.jobs[i].released);
         assert_int_equal(bed_run(i).seed, want[i]);
         bed_state_is(i, RUN_RUNNING);
-        bed_ends(i, EXECUTOR_EXITED, 0);
+        bed_ends(i, OUTCOME_DONE);
         bed_state_is(i, RUN_DONE);
     }
     assert_int_equal(bed.executor.count, 9);
@@ -50,13 +49,13 @@ static void wide_runs_are_waited_for(void **state)
     bed_submit("never", 3, 3, "run: {slots: 3, priority: 9}");
     bed_turn();
     assert_int_equal(bed.executor.count, 1); /* the late one does not pass the wide one */
-    bed_ends(0, EXECUTOR_EXITED, 0);
+    bed_ends(0, OUTCOME_DONE);
     assert_int_equal(bed.executor.count, 2);
     assert_int_equal(bed_run(1).seed, 1);
-    bed_ends(1, EXECUTOR_EXITED, 0);
+    bed_ends(1, OUTCOME_DONE);
     assert_int_equal(bed.executor.count, 3);
     assert_int_equal(bed_run(2).seed, 2);
-    bed_ends(2, EXECUTOR_EXITED, 0);
+    bed_ends(2, OUTCOME_DONE);
     assert_int_equal(bed.executor.count, 3); /* what can never fit holds nobody up */
     bed_close();
 }
@@ -73,7 +72,7 @@ static void failures_are_retried_with_growing_delays(void **state)
         bed_until_started(i + 1);
         waited[i] = (uv_hrtime() - begin) / 1000000;
         assert_int_equal(bed.executor.jobs[i].attempt, i + 1);
-        bed_ends(i, i == 1 ? EXECUTOR_SIGNALLED : i == 2 ? EXECUTOR_TIMED_OUT : EXECUTOR_EXITED, i == 1 ? 11 : 1);
+        bed_ends(i, i == 1 ? OUTCOME_SIGNAL : i == 2 ? OUTCOME_TIMEOUT : OUTCOME_FAILED);
         bed_state_is(i, i < 3 ? RUN_QUEUED : RUN_FAILED);
         assert_int_equal(bed_run(i).failures, i + 1);
     }
@@ -83,32 +82,36 @@ static void failures_are_retried_with_growing_delays(void **state)
     scheduler_kick(bed.scheduler);
     bed_turn();
     assert_int_equal(bed.executor.count, 5); /* at once, with its retries back */
-    bed_ends(4, EXECUTOR_EXITED, 1);
+    bed_ends(4, OUTCOME_FAILED);
     bed_state_is(4, RUN_QUEUED);
     bed_close();
 }
 
-/* Too little memory is told apart from other failures, and tried again like them. */
+static void attempt_is(const char *run, int number, enum outcome want)
+{
+    struct store_attempt attempt;
+    assert_int_equal(store_attempt_get(bed.store, run, number, &attempt, NULL), STATUS_OK);
+    assert_string_equal(attempt.cause, outcome_name(want));
+    store_attempt_fini(&attempt);
+}
+
+/* Too little memory is told apart from other failures, and tried again like them. Whatever the log's last line says. */
 static void memory_that_ran_out(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"taper: worker: device: cuda: out of memory: the run takes about 20 MiB",
-                                        "taper: worker: step 3: no space for it"};
-    static const char *const causes[] = {"memory", "failed"};
+    static const char *const texts[] = {"step 3: no space for it", "taper: device: cuda: out of memory: 3 bytes",
+                                        "step 3: not finite: loss nan"};
+    static const enum outcome outcomes[] = {OUTCOME_MEMORY, OUTCOME_FAILED, OUTCOME_FAILED};
     bed_open(1, 0);
-    bed_submit("a", 0, 0, "run: {retries: 1}");
-    for (int i = 0; i < 2; i++) {
-        struct store_attempt attempt;
+    bed_submit("a", 0, 0, "run: {retries: 2}");
+    for (int i = 0; i < 3; i++) {
         bed_until_started(i + 1);
-        char *run = memory_string(bed_run(i).id);
-        bed_ends_with(i, EXECUTOR_EXITED, 1, texts[i]);
+        struct store_run run = bed_run(i);
+        bed_ends_with(i, outcomes[i], -1, texts[i]);
         assert_int_equal(bed_run(i).failures, i + 1);
-        assert_int_equal(store_attempt_get(bed.store, run, i + 1, &attempt, NULL), STATUS_OK);
-        assert_string_equal(attempt.cause, causes[i]);
-        store_attempt_fini(&attempt);
-        free(run);
+        attempt_is(run.id, i + 1, outcomes[i]);
     }
-    bed_state_is(1, RUN_FAILED);
+    bed_state_is(2, RUN_FAILED);
     bed_close();
 }
 
@@ -116,17 +119,32 @@ static void memory_that_ran_out(void **state)
 static void what_diverged_is_not_tried_again(void **state)
 {
     (void)state;
-    struct store_attempt attempt;
     bed_open(1, 0);
     bed_submit("a", 0, 0, "run: {retries: 5}");
     bed_turn();
-    char *run = memory_string(bed_run(0).id);
-    bed_ends_with(0, EXECUTOR_EXITED, 1, "taper: worker: step 3: " TRAINER_NOT_FINITE "nan, aux 0, gradient norm nan");
+    struct store_run run = bed_run(0);
+    bed_ends(0, OUTCOME_DIVERGED);
     bed_state_is(0, RUN_FAILED);
-    assert_int_equal(store_attempt_get(bed.store, run, 1, &attempt, NULL), STATUS_OK);
-    assert_string_equal(attempt.cause, "diverged");
-    store_attempt_fini(&attempt);
-    free(run);
+    attempt_is(run.id, 1, OUTCOME_DIVERGED);
+    bed_close();
+}
+
+/* A place that cannot be written is no fault of the run: it waits, longer each time, and loses none of its retries. */
+static void a_full_disk_counts_for_nothing(void **state)
+{
+    (void)state;
+    bed_open(1, 0.02);
+    bed_submit("a", 0, 0, "run: {retries: 0}");
+    for (int i = 0; i < 3; i++) {
+        bed_until_started(i + 1);
+        bed_ends(i, OUTCOME_DISK);
+        bed_state_is(i, RUN_QUEUED);
+        assert_int_equal(bed_run(i).failures, 0);
+        attempt_is(bed_run(i).id, i + 1, OUTCOME_DISK);
+    }
+    bed_until_started(4);
+    bed_ends(3, OUTCOME_DONE);
+    bed_state_is(3, RUN_DONE);
     bed_close();
 }
 
@@ -136,12 +154,12 @@ static void what_does_not_count(void **state)
     bed_open(1, 0);
     bed_submit("a", 0, 0, "run: {retries: 0}");
     bed_turn();
-    bed_ends(0, EXECUTOR_LOST, 0);
-    bed_ends(1, EXECUTOR_NOT_STARTED, 0);
-    bed_ends(2, EXECUTOR_EXITED, 3);
+    bed_ends(0, OUTCOME_LOST);
+    bed_ends(1, OUTCOME_START);
+    bed_ends(2, OUTCOME_STOPPED);
     assert_int_equal(bed.executor.count, 4);
     assert_int_equal(bed_run(3).failures, 0);
-    bed_ends(3, EXECUTOR_EXITED, 2);
+    bed_ends(3, OUTCOME_INPUT);
     bed_state_is(3, RUN_FAILED);
     bed_close();
 }
@@ -152,10 +170,10 @@ static void lost_again_and_again_waits(void **state)
     bed_open(1, 0.1);
     bed_submit("a", 0, 0, "");
     bed_turn();
-    bed_ends(0, EXECUTOR_LOST, 0);
+    bed_ends(0, OUTCOME_LOST);
     assert_int_equal(bed.executor.count, 2); /* the first time at once */
     uint64_t begin = uv_hrtime();
-    bed_ends(1, EXECUTOR_LOST, 0);
+    bed_ends(1, OUTCOME_LOST);
     assert_int_equal(bed.executor.count, 2);
     bed_until_started(3);
     assert_true(uv_hrtime() - begin > 90000000u);
@@ -197,10 +215,10 @@ static void cancelled_only_when_gone(void **state)
     assert_false(bed.executor.jobs[0].killed);
     bed_state_is(0, RUN_RUNNING);
     assert_int_equal(slots_free(bed.slots, DEVICE_CPU), 0);
-    bed_ends(0, EXECUTOR_SIGNALLED, 9);
+    bed_ends(0, OUTCOME_SIGNAL);
     bed_state_is(0, RUN_CANCELLED);
     assert_int_equal(slots_free(bed.slots, DEVICE_CPU), 1);
-    bed_ends(1, EXECUTOR_EXITED, 0); /* it got done all the same */
+    bed_ends(1, OUTCOME_DONE); /* it got done all the same */
     bed_state_is(1, RUN_DONE);
     assert_int_equal(bed.executor.count, 2);
     bed_close();
@@ -213,10 +231,10 @@ static void the_first_failure_takes_the_others_along(void **state)
     bed_submit("fast", 0, 4, "run: {retries: 0, fail_fast: true}");
     bed_submit("other", 10, 10, "");
     bed_turn();
-    bed_ends(0, EXECUTOR_EXITED, 1);
+    bed_ends(0, OUTCOME_FAILED);
     bed_state_is(0, RUN_FAILED);
     assert_true(bed.executor.jobs[1].stopped);
-    bed_ends(1, EXECUTOR_EXITED, 3);
+    bed_ends(1, OUTCOME_STOPPED);
     bed_state_is(1, RUN_CANCELLED);
     assert_int_equal(bed.executor.count, 3);
     assert_int_equal(bed_run(2).seed, 10); /* only the other sweep's run was started since */
@@ -231,9 +249,9 @@ static void paused_sweeps_start_nothing(void **state)
     bed_submit("b", 10, 10, "");
     bed_turn();
     assert_int_equal(store_sweep_pause(bed.store, "a", true, NULL), STATUS_OK);
-    bed_ends(0, EXECUTOR_EXITED, 0);
+    bed_ends(0, OUTCOME_DONE);
     assert_int_equal(bed_run(2).seed, 10);
-    bed_ends(1, EXECUTOR_EXITED, 0);
+    bed_ends(1, OUTCOME_DONE);
     assert_int_equal(bed.executor.count, 3);
     assert_int_equal(store_sweep_pause(bed.store, "a", false, NULL), STATUS_OK);
     scheduler_kick(bed.scheduler);
@@ -256,10 +274,10 @@ static void attempts_are_taken_over(void **state)
     assert_int_equal(scheduler_live(bed.scheduler), 2);
     assert_int_equal(slots_free(bed.slots, DEVICE_CPU), 0);
     assert_int_equal(bed.executor.count, 2); /* nothing was started twice */
-    bed_ends(0, EXECUTOR_EXITED, 0);
+    bed_ends(0, OUTCOME_DONE);
     bed_state_is(0, RUN_DONE);
     assert_int_equal(bed.executor.count, 3);
-    bed_ends(1, EXECUTOR_LOST, 0);
+    bed_ends(1, OUTCOME_LOST);
     assert_int_equal(bed.executor.jobs[3].attempt, 2);
     bed_close();
     /* One whose handle nobody knows any more. */
@@ -280,8 +298,8 @@ static void draining_starts_nothing(void **state)
     bed_turn();
     scheduler_drain(bed.scheduler, true, EXECUTOR_STOP);
     assert_true(bed.executor.jobs[0].stopped && bed.executor.jobs[1].stopped);
-    bed_ends(0, EXECUTOR_EXITED, 3);
-    bed_ends(1, EXECUTOR_SIGNALLED, 9); /* the grace was over */
+    bed_ends(0, OUTCOME_STOPPED);
+    bed_ends(1, OUTCOME_SIGNAL); /* the grace was over */
     assert_int_equal(bed.executor.count, 2);
     assert_int_equal(scheduler_live(bed.scheduler), 0);
     bed_state_is(0, RUN_QUEUED);

@@ -316,7 +316,7 @@ static void disk_full(void **state)
     setrlimit(RLIMIT_FSIZE, &small);
     int code = run_program(dir, resume);
     setrlimit(RLIMIT_FSIZE, &old);
-    assert_int_equal(code, 1);
+    assert_int_equal(code, error_exit_code(STATUS_DISK));
     unsigned char *after = checkpoint_of(dir, &after_size);
     assert_int_equal(before_size, after_size);
     assert_memory_equal(before, after, before_size);
@@ -342,7 +342,7 @@ static void not_finite(void **state)
     struct train_result result;
     struct error err = {0};
     char *dir = in_folder("wild");
-    assert_int_equal(train_run(&cfg, &(struct train_options){.dir = dir}, &result, &err), STATUS_FAILED);
+    assert_int_equal(train_run(&cfg, &(struct train_options){.dir = dir}, &result, &err), STATUS_DIVERGED);
     if (strncmp(err.text, "step ", 5) != 0 || !strstr(err.text, ": not finite"))
         fail_msg("'%s' does not say which step is not finite", err.text);
     struct safetensors f;

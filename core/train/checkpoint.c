@@ -85,7 +85,7 @@ static int check_finite(const struct writing *w, const struct trainer *t, struct
         const float *values = w->tensors[i].data;
         for (size_t j = 0; w->tensors[i].type == TENSOR_F32 && j < w->tensors[i].count; j++)
             if (!isfinite(values[j]))
-                return error_set(err, STATUS_FAILED,
+                return error_set(err, STATUS_DIVERGED,
                                  "step %lld: not finite: tensor %s is %g at %zu; the checkpoint before "
                                  "stays",
                                  (long long)t->step, w->tensors[i].name, (double)values[j], j);

@@ -239,7 +239,11 @@ static int evaluate_now(struct run *r, int64_t most, struct error *err)
     if (status)
         return status;
     r->result->val_loss = e.loss;
-    return run_log_eval(r, e.loss, e.tokens, err);
+    status = run_log_eval(r, e.loss, e.tokens, err);
+    if (!status && !isfinite(e.loss))
+        status = error_set(err, STATUS_DIVERGED, "step %lld: not finite: validation loss %g",
+                           (long long)r->trainer.step, e.loss);
+    return status;
 }
 
 /* The batch of step k, on its way while the step before is at work. */
@@ -382,8 +386,9 @@ static int train_steps(struct run *r, struct error *err)
 static int write_bytes(void *arg, const unsigned char *bytes, size_t length, struct error *err)
 {
     struct file_writer *w = arg;
-    return fwrite(bytes, 1, length, w->stream) == length ? STATUS_OK
-                                                         : error_set(err, STATUS_FAILED, "%s: cannot write", w->path);
+    return fwrite(bytes, 1, length, w->stream) == length
+               ? STATUS_OK
+               : error_errno(err, STATUS_FAILED, errno, "%s: cannot write", w->path);
 }
 
 static int write_sample(struct run *r, struct error *err)

@@ -11,9 +11,6 @@ struct skipped_step {
     double ce, aux, grad_norm;
 };
 
-/* How the error of a step that was not finite begins to tell it: the scheduler knows such a failure by these words. */
-#define TRAINER_NOT_FINITE "not finite: loss "
-
 struct trainer {
     struct model *model;  /* not owned */
     float *grads, *m, *v; /* blocks of the parameters' layout, backend memory */
@@ -56,15 +53,15 @@ void trainer_stage(struct trainer *t, const int32_t *windows);
 /* Step t->step + 1, on the batch that was staged first; with windows, they are staged now (nothing else may be). With
  * `logged` the probe runs and fills the report.
  *
- * When loss or gradient is not finite nothing is updated. On the CPU that is the end: t->step stays, and STATUS_FAILED
- * names the step. On a deferred backend the step counts as done and the run goes on without its update; two in a row
- * are the end. What is read back there is read at logged steps and at the end of calibration alone: elsewhere the call
- * returns at once, and what went wrong shows at the next trainer_settle. */
+ * When loss or gradient is not finite nothing is updated. On the CPU that is the end: t->step stays, and
+ * STATUS_DIVERGED names the step. On a deferred backend the step counts as done and the run goes on without its update;
+ * two in a row are the end. What is read back there is read at logged steps and at the end of calibration alone:
+ * elsewhere the call returns at once, and what went wrong shows at the next trainer_settle. */
 int trainer_step(struct trainer *t, const int32_t *windows, bool logged, struct step_report *report, struct error *err);
 
 /* Wait for the steps so far and take in what became of them: before a checkpoint, and whenever the counts must be
- * right. STATUS_FAILED when steps that are not finite stopped the run, with the first one's number; t->step is then the
- * last good one. */
+ * right. STATUS_DIVERGED when steps that are not finite stopped the run, with the first one's number; t->step is then
+ * the last good one. */
 int trainer_settle(struct trainer *t, struct error *err);
 
 /* Go on from a state that skipped steps led to, the last so many of them in a row. */

@@ -15,7 +15,7 @@
 
 #include <uv.h>
 
-#include "core/base/error.h"
+#include "core/base/outcome.h"
 
 struct executor_run {
     const char *dir; /* the run directory, absolute; config.json is there */
@@ -43,16 +43,8 @@ struct executor_started {
     const char *boot_id;      /* NULL likewise */
 };
 
-enum executor_cause {
-    EXECUTOR_EXITED,    /* by itself: code */
-    EXECUTOR_SIGNALLED, /* signal */
-    EXECUTOR_TIMED_OUT,
-    EXECUTOR_LOST,        /* gone without a word: the machine went down, or somebody killed it */
-    EXECUTOR_NOT_STARTED, /* it never did anything */
-};
-
 struct executor_end {
-    enum executor_cause cause;
+    enum outcome outcome;       /* OUTCOME_START: it never did anything */
     int code, signal;           /* -1: none */
     bool asked;                 /* it was asked to stop */
     int64_t cpu_us, peak_bytes; /* -1: unknown */

@@ -156,13 +156,10 @@ static bool read_end(const struct executor_job *job, const struct member *m, str
 
 static void report_file(struct executor_job *job, struct member *m, const struct supervisor_end *file)
 {
-    static const enum executor_cause causes[] = {EXECUTOR_EXITED, EXECUTOR_SIGNALLED, EXECUTOR_TIMED_OUT,
-                                                 EXECUTOR_EXITED};
-    struct executor_end end = {.cause = causes[file->cause],
-                               .code = file->cause == SUPERVISOR_EXITED   ? file->code
-                                       : file->cause == SUPERVISOR_FAILED ? 1
-                                                                          : -1,
-                               .signal = file->cause == SUPERVISOR_SIGNALLED ? file->signal : -1,
+    bool timed_out = file->outcome == OUTCOME_TIMEOUT;
+    struct executor_end end = {.outcome = file->outcome,
+                               .code = timed_out || file->outcome == OUTCOME_SIGNAL ? -1 : file->code,
+                               .signal = file->outcome == OUTCOME_SIGNAL ? file->signal : -1,
                                .asked = m->asked || file->asked,
                                .cpu_us = (int64_t)(1e6 * (file->cpu_user + file->cpu_system)),
                                .peak_bytes = file->max_rss,
@@ -173,7 +170,7 @@ static void report_file(struct executor_job *job, struct member *m, const struct
 /* What the end was, without exit.json. said: others of the pack have theirs, so the exit status is not this one's. */
 static void report_without_file(struct executor_job *job, struct member *m, bool said)
 {
-    struct executor_end end = {.cause = EXECUTOR_LOST,
+    struct executor_end end = {.outcome = OUTCOME_LOST,
                                .code = -1,
                                .signal = -1,
                                .asked = m->asked,
@@ -182,17 +179,17 @@ static void report_without_file(struct executor_job *job, struct member *m, bool
                                .text = "the worker is gone without a word"};
     bool exited = job->child && job->exit.si_code == CLD_EXITED && !said;
     if (exited && job->exit.si_status == SUPERVISOR_NOT_STARTED) {
-        end.cause = EXECUTOR_NOT_STARTED;
+        end.outcome = OUTCOME_START;
         end.text = "the worker was never let go";
     } else if (exited && job->exit.si_status == SUPERVISOR_LOCKED) {
-        end.cause = EXECUTOR_NOT_STARTED;
+        end.outcome = OUTCOME_START;
         end.text = "another worker is in the run directory";
     } else if (exited) { /* exit.json could not be written, or nothing could: the status is all there is */
-        end.cause = job->exit.si_status > 128                   ? EXECUTOR_SIGNALLED
-                    : job->exit.si_status == SUPERVISOR_TIMEOUT ? EXECUTOR_TIMED_OUT
-                                                                : EXECUTOR_EXITED;
-        end.code = end.cause == EXECUTOR_EXITED ? job->exit.si_status : -1;
-        end.signal = end.cause == EXECUTOR_SIGNALLED ? job->exit.si_status - 128 : -1;
+        end.outcome = job->exit.si_status > 128                   ? OUTCOME_SIGNAL
+                      : job->exit.si_status == SUPERVISOR_TIMEOUT ? OUTCOME_TIMEOUT
+                                                                  : outcome_of_exit(job->exit.si_status, true);
+        end.code = end.outcome <= OUTCOME_DISK ? job->exit.si_status : -1;
+        end.signal = end.outcome == OUTCOME_SIGNAL ? job->exit.si_status - 128 : -1;
         end.text = "see log.txt";
     }
     report(job, m, &end);

@@ -123,7 +123,7 @@ static void refuse_start(struct scheduler *s, struct job *job, const struct erro
     job->ended = true;
     snprintf(job->text, sizeof job->text, "%.255s", why->text);
     job->end = (struct executor_end){
-        .cause = EXECUTOR_NOT_STARTED, .code = -1, .signal = -1, .cpu_us = -1, .peak_bytes = -1, .text = job->text};
+        .outcome = OUTCOME_START, .code = -1, .signal = -1, .cpu_us = -1, .peak_bytes = -1, .text = job->text};
     scheduler_settle(s, job);
 }
 

@@ -19,7 +19,7 @@
 #include <sqlite3.h>
 
 #include "core/config/config.h"
-#include "core/base/error.h"
+#include "core/base/outcome.h"
 #include "harness/base/home.h"
 #include "harness/spec/spec.h"
 
@@ -204,10 +204,9 @@ int store_attempt_running(struct store *s, const char *run, int attempt, const c
                           int64_t pid_started, const char *boot_id, struct error *err);
 
 struct store_exit {
-    const char *cause; /* "done", "failed", "memory", "diverged", "signal", "timeout", "lost", "cancelled", "stopped",
-                          "start" (could not) */
-    const char *text;  /* a line for people, NULL for none */
-    int code, signal;  /* -1: none */
+    enum outcome cause;
+    const char *text;           /* a line for people, NULL for none */
+    int code, signal;           /* -1: none */
     int64_t cpu_us, peak_bytes; /* -1: unknown */
     bool counts;                /* against the retries (a lost worker or a stop does not) */
     int64_t not_before;         /* next == RUN_QUEUED: when it may start again; 0: at once */

@@ -5,7 +5,7 @@
 
 #include "core/base/memory.h"
 
-enum { LOST_QUICKLY_US = 10000000, LOST_COUNTED = 16 };
+enum { QUICK_US = 10000000, QUICK_COUNTED = 16 };
 
 void store_queue_fini(struct store_queue *q)
 {
@@ -97,7 +97,7 @@ int store_queue_texts(struct store_queue *q, struct store *s, const char *run, c
     return *config ? STATUS_OK : error_set(err, STATUS_FAILED, "run %s cannot be read: %s", run, sqlite3_errstr(code));
 }
 
-int store_queue_lost_in_a_row(struct store *s, const char *run, int attempt)
+int store_queue_quick_in_a_row(struct store *s, const char *run, int attempt, enum outcome outcome)
 {
     sqlite3_stmt *query = NULL;
     int times = 0;
@@ -109,11 +109,11 @@ int store_queue_lost_in_a_row(struct store *s, const char *run, int attempt)
     sqlite3_bind_text(query, 1, run, -1, SQLITE_STATIC);
     sqlite3_bind_int(query, 2, attempt);
     sqlite3_bind_int64(query, 3, store_now());
-    while (times < LOST_COUNTED && sqlite3_step(query) == SQLITE_ROW) {
+    while (times < QUICK_COUNTED && sqlite3_step(query) == SQLITE_ROW) {
         const char *cause = (const char *)sqlite3_column_text(query, 1);
-        bool lost = sqlite3_column_int(query, 0) == attempt || (cause && strcmp(cause, "lost") == 0);
+        bool same = sqlite3_column_int(query, 0) == attempt || (cause && strcmp(cause, outcome_name(outcome)) == 0);
         int64_t lived = sqlite3_column_int64(query, 3) - sqlite3_column_int64(query, 2);
-        if (!lost || lived > LOST_QUICKLY_US)
+        if (!same || lived > QUICK_US)
             break;
         times++;
     }

@@ -167,11 +167,11 @@ void bed_until_started(int count)
     assert_int_equal(bed.executor.count, count);
 }
 
-void bed_ends_with(int job, enum executor_cause cause, int code, const char *text)
+void bed_ends_with(int job, enum outcome outcome, int signal, const char *text)
 {
-    struct executor_end end = {.cause = cause,
-                               .code = cause == EXECUTOR_EXITED ? code : -1,
-                               .signal = cause == EXECUTOR_SIGNALLED ? code : -1,
+    struct executor_end end = {.outcome = outcome,
+                               .code = outcome <= OUTCOME_DISK ? (int)outcome : -1,
+                               .signal = signal,
                                .cpu_us = 5,
                                .peak_bytes = 6,
                                .text = text,
@@ -181,9 +181,9 @@ void bed_ends_with(int job, enum executor_cause cause, int code, const char *tex
     bed_turn();
 }
 
-void bed_ends(int job, enum executor_cause cause, int code)
+void bed_ends(int job, enum outcome outcome)
 {
-    bed_ends_with(job, cause, code, "");
+    bed_ends_with(job, outcome, outcome == OUTCOME_SIGNAL ? 9 : -1, "");
 }
 
 struct store_run bed_run(int job)

@@ -54,9 +54,9 @@ void bed_turn(void);
 /* Turn the loop until `count` jobs have been started in all, ten seconds at most. */
 void bed_until_started(int count);
 
-/* A job ends: an exit status or a signal as `code`, and the last line of its log. */
-void bed_ends_with(int job, enum executor_cause cause, int code, const char *text);
-void bed_ends(int job, enum executor_cause cause, int code);
+/* A job ends: how, by which signal (-1: none), and the last line of its log. */
+void bed_ends_with(int job, enum outcome outcome, int signal, const char *text);
+void bed_ends(int job, enum outcome outcome);
 
 /* The run of a job as the store has it, and what its state must be. */
 struct store_run bed_run(int job);
