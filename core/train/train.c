@@ -234,8 +234,8 @@ static int evaluate_now(struct run *r, int64_t most, struct error *err)
 {
     struct evaluation e;
     run_show(r, "eval");
-    double gate = schedule_gate(r->cfg, r->trainer.step);
-    int status = evaluate(&r->model, &r->data.valid, gate, (int)r->cfg->batch, most, r->options->stop, &e, err);
+    trainer_set_gates(&r->trainer, r->trainer.step);
+    int status = evaluate(&r->model, &r->data.valid, (int)r->cfg->batch, most, r->options->stop, &e, err);
     if (status)
         return status;
     r->result->val_loss = e.loss;
@@ -398,7 +398,8 @@ static int write_sample(struct run *r, struct error *err)
     free(path);
     if (status)
         return status;
-    status = generate(&r->model, r->data.tokenizer, schedule_gate(cfg, cfg->steps),
+    trainer_set_gates(&r->trainer, cfg->steps);
+    status = generate(&r->model, r->data.tokenizer,
                       &(struct generate_options){.prompt = cfg->sample_prompt,
                                                  .tokens = cfg->sample_tokens,
                                                  .temperature = 0.8,

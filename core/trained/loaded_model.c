@@ -67,6 +67,15 @@ static int open_model(struct loaded_model *l, const struct saved_model *file, co
     return status ? status : model_read(&l->model, &file->file, "", err);
 }
 
+/* The sites stand where the step of the file has them. */
+static void set_gates(struct model *m, int64_t step)
+{
+    double *gates = memory_alloc((size_t)m->table.site_count, sizeof *gates);
+    schedule_gates(schedule_site_gate, &m->cfg, &m->table, step, gates);
+    model_set_gates(m, gates);
+    free(gates);
+}
+
 int loaded_model_open(struct loaded_model *l, const char *path, const struct loaded_model_options *options,
                       struct error *err)
 {
@@ -80,8 +89,11 @@ int loaded_model_open(struct loaded_model *l, const char *path, const struct loa
     l->path = memory_string(file.file.path);
     l->folded = file.folded;
     l->step = file.step;
-    l->gate = file.folded != SITES_NONE ? 0 : schedule_gate(&file.cfg, file.step);
     status = open_model(l, &file, options, err);
+    if (!status) {
+        set_gates(&l->model, file.step);
+        l->gate = model_largest_gate(&l->model);
+    }
     if (!status && options->tokenizer)
         status = open_tokenizer(l, options, err);
     saved_model_close(&file);

@@ -194,8 +194,8 @@ static int journal_rows(const struct bench_arguments *a, enum bench_kind kind, i
     return status;
 }
 
-static int run_plan(const struct bench_arguments *a, enum bench_kind kind, const struct plan *plan,
-                    const struct model *m, struct error *err)
+static int run_plan(const struct bench_arguments *a, enum bench_kind kind, const struct plan *plan, struct model *m,
+                    struct error *err)
 {
     for (int c = 0; c < plan->context.count; c++)
         for (int b = 0; b < plan->batch.count; b++) {
@@ -229,7 +229,7 @@ static int choose_sites(const struct bench_arguments *a, const struct config *cf
     return STATUS_OK;
 }
 
-static int bench_loaded(struct bench_arguments *a, const struct loaded_model *l, struct error *err)
+static int bench_loaded(struct bench_arguments *a, struct loaded_model *l, struct error *err)
 {
     struct model folded = {0}, m;
     enum taper_sites sites;

@@ -47,7 +47,7 @@ static int run(const char *path, const struct eval_arguments *a, struct error *e
         return status;
     status = eval_text_open(&text, &l, a->text, err);
     if (!status) {
-        status = evaluate(&l.model, text.tokens, l.gate, (int)l.model.cfg.batch, a->most, NULL, &e, err);
+        status = evaluate(&l.model, text.tokens, (int)l.model.cfg.batch, a->most, NULL, &e, err);
         if (!status)
             status = print_result(&l, a, &e, err);
         eval_text_close(&text);

@@ -41,7 +41,7 @@ static void random_windows(const struct config *cfg, int count, int T, int32_t *
         windows[i] = (int32_t)rng_below(&stream, (uint64_t)i, (uint64_t)cfg->vocab);
 }
 
-static int verify(const struct fold_arguments *a, const struct loaded_model *l, const struct model *folded,
+static int verify(const struct fold_arguments *a, struct loaded_model *l, struct model *folded,
                   struct fold_check *check, struct error *err)
 {
     struct eval_text text = {0};
@@ -137,7 +137,7 @@ static void report(const struct fold_arguments *a, const struct loaded_model *l,
            a->out, sites, folded->table.site_count, check->error, check->largest, (long long)check->tokens);
 }
 
-static int fold_loaded(const struct fold_arguments *a, const struct loaded_model *l, struct error *err)
+static int fold_loaded(const struct fold_arguments *a, struct loaded_model *l, struct error *err)
 {
     struct model folded;
     struct fold_check check;
