@@ -181,6 +181,19 @@ static void keys_without_effect_are_not_in_the_name(void **state)
     }
 }
 
+/* What runs of one name may differ in. */
+static void uncounted_keys_are_told(void **state)
+{
+    (void)state;
+    struct config cfg = from_text("gate.end=20% aux.lambda=0.1 aux.target=2");
+    json_t *object = config_uncounted(&cfg);
+    char *text = json_dumps(object, JSON_COMPACT);
+    assert_string_equal(text, "{\"model.rope_theta\":10000.0,\"gate.end\":\"20%\",\"gate.shape\":\"cosine\","
+                              "\"gate.value\":0.5,\"taper.ema\":0.98999999999999999}");
+    free(text);
+    json_decref(object);
+}
+
 /* Of the data keys none stands in a name by itself: the digests do. */
 static void data_counts_by_its_digests(void **state)
 {
@@ -220,6 +233,7 @@ int main(void)
         cmocka_unit_test(old_names_stay),
         cmocka_unit_test(new_keys_move_no_name),
         cmocka_unit_test(keys_without_effect_are_not_in_the_name),
+        cmocka_unit_test(uncounted_keys_are_told),
         cmocka_unit_test(data_counts_by_its_digests),
         cmocka_unit_test(old_shapes_stay),
     };

@@ -130,7 +130,12 @@ char *config_get(const struct config *cfg, const struct config_key *key, char *t
  * result and are at their default. A new reference. */
 json_t *config_to_json(const struct config *cfg);
 
-/* The reverse; the result is finished. `where` names the source in errors. Unknown keys are errors. */
+/* The keys that change the result but do not count in this configuration, with their values, as a JSON object: what two
+ * configurations of one name may differ in, beside what says only how a run is computed. A new reference. */
+json_t *config_uncounted(const struct config *cfg);
+
+/* The reverse of config_to_json; the result is finished. `where` names the source in errors. Unknown keys are errors.
+ */
 int config_from_json(struct config *cfg, const json_t *object, const char *where, struct error *err);
 
 /* The canonical JSON (sorted, compact) of the keys that change the result: lengths in steps, keys that do not count at

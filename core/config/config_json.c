@@ -56,6 +56,17 @@ json_t *config_to_json(const struct config *cfg)
     return object;
 }
 
+json_t *config_uncounted(const struct config *cfg)
+{
+    int count;
+    const struct config_key *keys = config_keys(&count);
+    json_t *object = json_object();
+    for (int i = 0; i < count; i++)
+        if (keys[i].effect & CONFIG_RESULT && keys[i].counts && !keys[i].counts->holds(cfg))
+            json_object_set_new(object, keys[i].name, config_value_json(&keys[i], config_value_of(cfg, &keys[i])));
+    return object;
+}
+
 static int text_of_json(const json_t *value, char *to, size_t room)
 {
     if (json_is_string(value))
