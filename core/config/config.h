@@ -60,6 +60,7 @@ struct config {
     int device, precision;
     int64_t threads;
     int64_t seed;
+    int64_t seed_weights, seed_data; /* -1: as seed; read them by config_seed_weights and config_seed_data */
 
     bool given[CONFIG_KEYS_MOST]; /* by table row: set explicitly, so that a preset leaves it alone */
     bool finished;
@@ -119,6 +120,10 @@ int config_finish(struct config *cfg, struct error *err);
 
 /* The number of "12.5%", -1 when the text is not of that kind. */
 double config_percent(const char *text);
+
+/* The seeds of the initial parameters and of the batches: set apart, or seed. */
+int64_t config_seed_weights(const struct config *cfg);
+int64_t config_seed_data(const struct config *cfg);
 
 /* Steps of a length in a run of `steps` steps (rounded to nearest). */
 int64_t config_steps(struct config_length length, int64_t steps);

@@ -109,8 +109,10 @@ static const struct config_key keys[] = {
     WORD("model.mlp", mlp, "gelu", mlp_words, SIZED, ANY, "activation of the MLP: gelu (erf), gelu_tanh, swiglu"),
     BOOL("model.bias", bias, "false", SIZED, ANY, "biases in the linear layers"),
     BOOL("model.tied", tied, "true", SIZED, ANY, "output head shares the token embedding"),
-    REAL("model.init_std", init_std, "0.02", 0, 10, NAMED, ANY,
-         "standard deviation of the initial weights; residual projections divide it by sqrt(2 layers)"),
+    REAL("model.init_std", init_std, "auto", 0, 10, NAMED, ANY,
+         "standard deviation of the initial weights; residual projections divide it by sqrt(2 layers) (auto: 6.4 / "
+         "d_model "
+         "from 64 to 255, else 0.02; GPT-2 presets 0.02)"),
     WORD("taper.sites", sites, "none", sites_words, NAMED, ANY,
          "which norms are tapered: none, internal (both of every block), all (and the final one)"),
     LENGTH("gate.warmup", gate_warmup, "5%", NAMED, &if_warmup, "gate 1 and calibration until here (k_warm)"),
@@ -160,7 +162,12 @@ static const struct config_key keys[] = {
     WORD("precision", precision, "auto", precision_words, SIZED, ANY,
          "auto: fp32 on the CPU, bf16 matrix work on cuda"),
     INT("threads", threads, "0", 0, 1024, NOTHING, ANY, "CPU threads; 0: as many as the process may use"),
-    INT("seed", seed, "0", 0, 9007199254740991, NAMED, ANY, "seed of the parameters and of the batches"),
+    INT("seed", seed, "0", 0, 9007199254740991, NAMED, ANY,
+        "seed of the parameters, of the batches and of the text generated at the end"),
+    INT("seed.weights", seed_weights, "auto", 0, 9007199254740991, CONFIG_RESULT, ANY,
+        "seed of the initial parameters alone (auto: seed)"),
+    INT("seed.data", seed_data, "auto", 0, 9007199254740991, CONFIG_RESULT, ANY,
+        "seed of the batches alone: which windows of the text, in which order (auto: seed)"),
 };
 
 _Static_assert(sizeof keys / sizeof keys[0] <= CONFIG_KEYS_MOST, "raise CONFIG_KEYS_MOST");
@@ -176,7 +183,7 @@ const struct config_key *config_keys(int *count)
     {"model.head_dim", "32"}
 #define GPT2(d, layers_, heads_) {"model.d_model", d}, {"model.layers", layers_}, {"model.heads", heads_},            \
     {"model.context", "1024"}, {"model.vocab", "50257"}, {"model.norm", "layernorm"}, {"model.norm_eps", "1e-5"},     \
-    {"model.mlp", "gelu_tanh"}, {"model.bias", "true"}
+    {"model.mlp", "gelu_tanh"}, {"model.bias", "true"}, {"model.init_std", "0.02"}
 
 static const struct config_preset presets[] = {
     {"demo", {{"model.d_model", "64"}, {"model.layers", "4"}, {"model.context", "128"}, {"model.vocab", "1024"}, {"model.head_dim", "32"}}},

@@ -49,6 +49,19 @@ report 'a run is resumed under another value of a key that it does not count'
 "$TAPER" train "${keys[@]}" --set train.lr=1e-3 --out run --resume > out 2>&1
 same "2 taper: run/config.json: train.lr: want 0.001, found 0.0006" "$? $(tail -n 1 out)"
 report 'another value of one that counts is refused'
+
+losses() { # DIR KEY=VALUE...
+    local dir=$1 sets=()
+    shift
+    for pair; do sets+=(--set "$pair"); done
+    "$TAPER" train "${keys[@]}" --set log.every=1 "${sets[@]}" --out "$dir" > /dev/null 2>&1
+    grep -o '"ce":[^,]*' "$dir/journal.jsonl"
+}
+data=$(losses b seed.data=1) weights=$(losses d seed.weights=1) plain=$(losses a)
+[ -n "$plain" ] && [ "$plain" != "$data" ] && [ "$plain" != "$weights" ] && [ "$data" != "$weights" ]
+report 'seed.data and seed.weights each make another run'
+same "$data" "$(losses c seed=1 seed.weights=0)" && same "$weights" "$(losses e seed=1 seed.data=0)"
+report 'each is the part of seed that it stands for'
 "$TAPER" help config | grep -A 2 '^gate.end' | grep -q 'counts with taper.sites, unless gate.shape is constant'
 report 'the help says when a key counts'
 
