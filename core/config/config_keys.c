@@ -139,7 +139,7 @@ static const struct config_key keys[] = {
          "AdamW: decay of tensors of two or more dimensions"),
     REAL("train.clip", clip, "1", 0, 1e9, NAMED, ANY, "largest global gradient norm; 0 is no clipping"),
     TEXT("data.corpus", corpus, "stories", DIGESTED, ANY,
-         "stories (built in), tinystories (taper data fetch), or a text file or directory"),
+         "stories (built in), tinystories or novels (taper data fetch), or a text file or directory"),
     INT("data.size", corpus_size, "20000000", 10000, 1000000000000, DIGESTED, ANY,
         "bytes of the built-in stories (2M hold a vocabulary of 10000)"),
     INT("data.seed", corpus_seed, "1", 0, 9007199254740991, DIGESTED, ANY, "seed of the built-in stories"),
