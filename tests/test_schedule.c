@@ -146,7 +146,8 @@ static double deviation(const float *x, size_t n)
 static void initial_values(void **state)
 {
     (void)state;
-    struct config cfg = CONFIG("model.size=1M", "taper.sites=all", "model.norm=layernorm", "model.bias=true");
+    struct config cfg =
+        CONFIG("model.size=1M", "taper.sites=all", "model.norm=layernorm", "model.bias=true", "model.init_std=0.02");
     struct param_table t;
     params_create(&t, &cfg);
     float *block = malloc(t.total * sizeof *block), *again = malloc(t.total * sizeof *again);

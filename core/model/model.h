@@ -36,7 +36,7 @@ int model_create_folded(struct model *m, const struct config *cfg, enum taper_si
                         struct backend *be, struct error *err);
 void model_destroy(struct model *m); /* fine on a zeroed one */
 
-/* Initial parameters from cfg.seed, c = 1. */
+/* Initial parameters from config_seed_weights, c = 1. */
 int model_initialize(struct model *m, struct error *err);
 
 /* Parameters and c from tensors named PREFIX + table name (PREFIX "" or "param/"). All missing or misshapen tensors are

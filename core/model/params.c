@@ -190,7 +190,7 @@ void params_initialize(const struct param_table *t, const struct config *cfg, fl
     memset(block, 0, t->total * sizeof *block);
     for (int i = 0; i < t->count; i++) {
         const struct param *p = &t->rows[i];
-        struct rng_stream stream = {.seed = (uint64_t)cfg->seed, .use = RNG_INIT, .second = (uint64_t)i};
+        struct rng_stream stream = {.seed = (uint64_t)config_seed_weights(cfg), .use = RNG_INIT, .second = (uint64_t)i};
         float *to = block + p->offset;
         double std = cfg->init_std / (p->init == INIT_RESIDUAL ? sqrt(2.0 * (double)cfg->layers) : 1.0);
         if (p->init == INIT_NORMAL || p->init == INIT_RESIDUAL)

@@ -246,7 +246,8 @@ static int evaluate_now(struct run *r, int64_t most, struct error *err)
 static void stage(struct run *r, int64_t k)
 {
     const struct config *cfg = r->cfg;
-    batch_windows(&r->data.train, (uint64_t)cfg->seed, k, cfg->accumulate * cfg->batch, cfg->context, r->windows);
+    batch_windows(&r->data.train, (uint64_t)config_seed_data(cfg), k, cfg->accumulate * cfg->batch, cfg->context,
+                  r->windows);
     trainer_stage(&r->trainer, r->windows);
 }
 

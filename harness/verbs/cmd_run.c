@@ -23,12 +23,17 @@ static int print_runs(const char *path, const char *home_given, bool as_json, st
         return status;
     if (home_init(&home, home_given, false, NULL) == STATUS_OK)
         store_open(&store, &home, STORE_READ, NULL);
-    status = spec_print(&spec, dataset_digests, store, stdout, as_json ? LISTING_JSON : LISTING_TEXT, err);
-    if (!status && !as_json && spec.limits.pack > 1)
-        printf("%lld runs, up to %lld of equal shape share a worker: %lld workers\n", (long long)spec.run_count,
-               (long long)spec.limits.pack, (long long)spec_workers(&spec));
-    else if (!status && !as_json)
-        printf("%lld runs\n", (long long)spec.run_count);
+    int64_t doubles;
+    status = spec_print(&spec, dataset_digests, store, stdout, as_json ? LISTING_JSON : LISTING_TEXT, &doubles, err);
+    if (!status && !as_json) {
+        printf("%lld runs", (long long)(spec.run_count - doubles));
+        if (doubles)
+            printf("; %lld named twice", (long long)doubles);
+        if (spec.limits.pack > 1)
+            printf(", up to %lld of equal shape share a worker: %lld workers", (long long)spec.limits.pack,
+                   (long long)spec_workers(&spec));
+        putchar('\n');
+    }
     store_close(store);
     home_fini(&home);
     spec_fini(&spec);
