@@ -128,14 +128,6 @@ int store_run_find(struct store *s, const char *id, struct store_run *run, struc
 int store_run_config(struct store *s, const char *id, struct config *cfg, struct error *err);
 int store_run_after(struct store *s, const char *id, struct spec_after *after, struct error *err);
 
-/* The next run to start: queued, its delay over, the queue not paused, wanted by a sweep that is not paused, needing
- * `device` and at most `slots` slots. *found tells whether there is one. Does not change anything. */
-int store_next_queued(struct store *s, int device, int64_t slots, int64_t now, struct store_run *run, bool *found,
-                      struct error *err);
-
-/* The earliest not_before in the future among the queued; 0: none. */
-int store_next_delay(struct store *s, int64_t now, int64_t *when, struct error *err);
-
 /* --------------------------------------------------------------------------------------------------- sweeps */
 
 /* The digests of a configuration's data: dataset_digests. Called once for each different set of data keys. Reading a
@@ -167,7 +159,7 @@ int store_sweep_finished(struct store *s, const char *name, bool *finished, bool
 
 int store_sweep_pause(struct store *s, const char *name, bool paused, struct error *err);
 
-/* The whole queue, also of what is submitted later (store_next_queued); beside, not instead of, the sweeps' own. */
+/* The whole queue, also of what is submitted later (store_queue_next); beside, not instead of, the sweeps' own. */
 int store_queue_pause(struct store *s, bool paused, struct error *err);
 int store_queue_paused(struct store *s, bool *paused, struct error *err);
 
