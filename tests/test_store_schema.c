@@ -41,10 +41,7 @@ static void reader_brings_a_schema_up_to_date(void **state)
     GOOD(file_write_all(f.home.database, "", 0, err));
     struct store *writer_elsewhere = NULL;
     GOOD(store_open(&reader, &f.home, STORE_READ, err));
-    sqlite3_stmt *row;
-    assert_int_equal(sqlite3_prepare_v2(store_connection(reader), "SELECT count(*) FROM sweep_status", -1, &row, NULL),
-                     SQLITE_OK);
-    sqlite3_finalize(row);
+    GOOD(store_exec(reader, "SELECT count(*) FROM sweep_status", "test", err));
     store_close(reader);
     /* Not while somebody holds the lock. */
     GOOD(store_open(&writer_elsewhere, &f.home, STORE_WRITE, err));
@@ -129,24 +126,14 @@ static const char version_1[] =
     "PRAGMA user_version = 1;";
 
 /* Columns of every table, as one text. */
-static char *describe(sqlite3 *db)
+static char *describe(struct fixture *of)
 {
-    sqlite3_stmt *row;
-    assert_int_equal(
-        sqlite3_prepare_v2(db,
-                           "SELECT group_concat(line, char(10)) FROM (SELECT t.name || '.' || c.name || ' ' || c.type "
-                           "|| ' ' || c.\"notnull\" || "
-                           "' ' || c.pk || ' ' || coalesce(c.dflt_value, '') AS line FROM sqlite_schema t, "
-                           "pragma_table_info(t.name) c "
-                           "WHERE t.type = 'table' UNION ALL SELECT i.name || ' on ' || i.tbl_name || ' ' || "
-                           "coalesce(x.name, '') || x.seqno "
-                           "FROM sqlite_schema i, pragma_index_info(i.name) x WHERE i.type = 'index' ORDER BY 1)",
-                           -1, &row, NULL),
-        SQLITE_OK);
-    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-    char *text = memory_string((const char *)sqlite3_column_text(row, 0));
-    sqlite3_finalize(row);
-    return text;
+    return fixture_text(of, "SELECT group_concat(line, char(10)) FROM (SELECT t.name || '.' || c.name || ' ' || c.type "
+                            "|| ' ' || c.\"notnull\" || ' ' || c.pk || ' ' || coalesce(c.dflt_value, '') AS line "
+                            "FROM sqlite_schema t, pragma_table_info(t.name) c "
+                            "WHERE t.type = 'table' UNION ALL SELECT i.name || ' on ' || i.tbl_name || ' ' || "
+                            "coalesce(x.name, '') || x.seqno "
+                            "FROM sqlite_schema i, pragma_index_info(i.name) x WHERE i.type = 'index' ORDER BY 1)");
 }
 
 static void version_1_is_brought_up_to_date(void **state)
@@ -154,7 +141,7 @@ static void version_1_is_brought_up_to_date(void **state)
     (void)state;
     sqlite3 *db;
     struct store *reader = NULL;
-    char *fresh = describe(store_connection(f.s));
+    char *fresh = describe(&f);
     fixture_close(&f);
     assert_int_equal(unlink(f.home.database), 0);
     assert_int_equal(sqlite3_open(f.home.database, &db), SQLITE_OK);
@@ -163,7 +150,7 @@ static void version_1_is_brought_up_to_date(void **state)
     fixture_open(&f);
     GOOD(store_open(&reader, &f.home, STORE_READ, err));
     store_close(reader);
-    char *migrated = describe(store_connection(f.s));
+    char *migrated = describe(&f);
     assert_string_equal(migrated, fresh);
     assert_int_equal(fixture_integer(&f, "SELECT seed FROM run WHERE id = '0123456789ab'"), 7);
     assert_int_equal(fixture_integer(&f, "SELECT ce = 6.5 FROM step_last"), 1);

@@ -16,8 +16,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <sqlite3.h>
-
 #include "core/config/config.h"
 #include "core/base/error.h"
 #include "harness/base/home.h"
@@ -44,8 +42,9 @@ enum store_trouble {
 int store_open(struct store **out, const struct home *home, enum store_mode mode, struct error *err);
 void store_close(struct store *s); /* NULL is fine; releases the lock */
 
-/* The connection, for SELECTs of one's own. Never write through it. */
-sqlite3 *store_connection(struct store *s);
+/* Give the connection this program's views (results/views.sql) as temporary ones, whatever program made those in the
+ * database: a reader changes nothing there. Once a connection, before it is asked for them. */
+int store_own_views(struct store *s, struct error *err);
 
 /* Of the last call that failed. */
 enum store_trouble store_trouble(const struct store *s);

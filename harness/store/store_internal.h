@@ -2,6 +2,8 @@
 #ifndef TAPER_HARNESS_STORE_STORE_INTERNAL_H
 #define TAPER_HARNESS_STORE_STORE_INTERNAL_H
 
+#include <sqlite3.h>
+
 #include "harness/store/store.h"
 
 enum { STORE_STATEMENTS = 96 };
@@ -87,6 +89,7 @@ int store_migrate_with(struct store *s, const struct store_migration *steps, int
 
 /* The same with this program's steps and schema, and the views when their text has changed. */
 int store_migrate(struct store *s, struct error *err);
+int store_refresh_views(struct store *s, struct error *err);
 
 /* The schema version this program knows, and a database's. */
 int store_version_known(void);

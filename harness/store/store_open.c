@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/memory.h"
+#include "harness/store/store_connection.h"
 #include "harness/store/store_internal.h"
 
 enum { PATIENCE_MS = 250 };

@@ -7,7 +7,7 @@
 #include "harness/verbs/commands.h"
 #include "harness/base/home.h"
 #include "harness/base/options.h"
-#include "harness/store/store.h"
+#include "harness/store/store_connection.h"
 #include "harness/base/listing.h"
 
 enum { SQL_MOST = 1 << 20 };
