@@ -15,6 +15,7 @@ _Static_assert(STORE_DELAY_MOST_S == 600, "DELAY_MOST_US says the same in SQL");
 #define MAY_START                                                                                                      \
     "r.state = 'queued' AND NOT EXISTS (SELECT 1 FROM meta WHERE key = 'paused') "                                     \
     "AND (r.not_before <= ?1 OR r.not_before > ?1 + " DELAY_MOST_US ") "                                               \
+    "AND (r.needs IS NULL OR EXISTS (SELECT 1 FROM run n WHERE n.id = r.needs AND n.state = 'done')) "                 \
     "AND EXISTS (SELECT 1 FROM sweep_run m JOIN sweep w ON w.name = m.sweep WHERE m.run = r.id AND m.wanted "          \
     "AND NOT w.paused AND (?2 IS NULL OR m.sweep = ?2)) "
 
