@@ -22,6 +22,10 @@ static const struct intake_table events = {
     "ON CONFLICT (run, journal) WHERE journal IS NOT NULL DO UPDATE SET step = excluded.step, "
     "attempt = excluded.attempt, kind = excluded.kind, text = excluded.text"};
 
+/* While an attempt runs, what an earlier one left in the journal says nothing of the run any more: ?2 is the line's
+ * attempt (NULL, in old journals' fold lines, is believed). */
+#define NOT_OVERTAKEN "NOT (state IN ('starting', 'running') AND attempts > coalesce(?2, attempts)) "
+
 /* Only a finished attempt's loss counts; any other may only fill what is unknown. */
 static const struct column run_columns[] = {
     {"attempt", VALUE_NEEDED}, {"state", VALUE_TEXT}, {"val_loss", VALUE_REAL},   {"params", VALUE_COUNT},
@@ -31,15 +35,15 @@ static const struct intake_table results = {
     "run", run_columns, 2,
     "UPDATE run SET val_loss = CASE WHEN ?3 = 'done' THEN coalesce(?4, val_loss) WHEN ?3 = 'failed' "
     "THEN coalesce(val_loss, ?4) ELSE val_loss END, params = coalesce(?5, params), device = coalesce(?6, device), "
-    "fold_error = coalesce(?8, fold_error) WHERE id = ?1 AND ?2 > 0 AND (?7 IS NULL OR 1)"};
+    "fold_error = coalesce(?8, fold_error) WHERE id = ?1 AND " NOT_OVERTAKEN "AND (?7 IS NULL OR 1)"};
 static const struct intake_table outcomes = {
     "run", run_columns, 2,
     "UPDATE attempt SET outcome = ?3, outcome_text = ?7 WHERE run = ?1 AND attempt = ?2 "
     "AND (?4 IS NULL OR 1) AND (?5 IS NULL OR 1) AND (?6 IS NULL OR 1) AND (?8 IS NULL OR 1)"};
 
-static const struct column fold_columns[] = {{"fold_error", VALUE_REAL}, {NULL, 0}};
-static const struct intake_table folds = {"fold", fold_columns, 2,
-                                          "UPDATE run SET fold_error = coalesce(?2, fold_error) WHERE id = ?1"};
+static const struct column fold_columns[] = {{"attempt", VALUE_COUNT}, {"fold_error", VALUE_REAL}, {NULL, 0}};
+static const struct intake_table folds = {
+    "fold", fold_columns, 2, "UPDATE run SET fold_error = coalesce(?3, fold_error) WHERE id = ?1 AND " NOT_OVERTAKEN};
 
 /* --------------------------------------------------------------------------------------------- values */
 
