@@ -14,6 +14,7 @@
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "harness/store/intake_internal.h"
+#include "harness/store/store_rows.h"
 #include "tests/support/store_fixture.h"
 
 static struct fixture f;
@@ -264,9 +265,7 @@ static void scanner_agrees_with_jansson(void **state)
             random_line(&rng, &n, lines[i], sizeof lines[i]);
         for (int slow = 0; slow < 2; slow++) {
             unlink(path);
-            sqlite3_exec(store_connection(f.s),
-                         "DELETE FROM step; DELETE FROM site_step; DELETE FROM journal; DELETE FROM event", NULL, NULL,
-                         NULL);
+            fixture_change(&f, "DELETE FROM step; DELETE FROM site_step; DELETE FROM journal; DELETE FROM event");
             for (int i = 0; i < 20; i++) {
                 append(lines[i]);
                 append("\n");
@@ -307,13 +306,16 @@ static void numbers_keep_their_bits(void **state)
         append(line);
     }
     assert_int_equal(fixture_take(&f, id).bad, 0);
-    sqlite3_stmt *row;
-    assert_int_equal(sqlite3_prepare_v2(store_connection(f.s), "SELECT step, ce, aux FROM step", -1, &row, NULL),
-                     SQLITE_OK);
-    while (sqlite3_step(row) == SQLITE_ROW) {
-        int i = sqlite3_column_int(row, 0);
+    struct store_rows *rows = NULL;
+    bool found = false;
+    GOOD(store_rows_open(&rows, f.s, "test", "SELECT step, ce, aux FROM step", err));
+    for (;;) {
+        GOOD(store_rows_next(rows, &found, err));
+        if (!found)
+            break;
+        int i = (int)store_rows_at(rows, 0).integer;
         uint64_t bits = rng_u64(&rng, (uint64_t)i);
-        double x, got = sqlite3_column_double(row, 1), nine = sqlite3_column_double(row, 2);
+        double x, got = store_rows_at(rows, 1).number, nine = store_rows_at(rows, 2).number;
         char text[40];
         if (i % 2)
             bits = (bits & 0x800fffffffffffffull) | (uint64_t)(1023 - 40 + i % 80) << 52;
@@ -322,7 +324,7 @@ static void numbers_keep_their_bits(void **state)
         snprintf(text, sizeof text, "%.9g", x);
         assert_true(nine == strtod(text, NULL));
     }
-    sqlite3_finalize(row);
+    store_rows_close(rows);
 }
 
 int main(void)

@@ -54,14 +54,14 @@ static void full_disk_loses_nothing(void **state)
     }
     int64_t pages = fixture_integer(&f, "PRAGMA page_count");
     snprintf(pragma, sizeof pragma, "PRAGMA max_page_count = %lld", (long long)pages + 5);
-    sqlite3_exec(store_connection(f.s), pragma, NULL, NULL, NULL);
+    fixture_change(&f, pragma);
     assert_int_equal(intake_pass(f.in, &run, 1, 0, &out, &err), STATUS_FAILED);
     assert_non_null(strstr(err.text, "no space left"));
     assert_int_equal(store_trouble(f.s), STORE_FULL);
     assert_int_equal(out.rows, 0);
     assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM journal"), 0);
     assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM event WHERE kind = 'k'"), 0);
-    sqlite3_exec(store_connection(f.s), "PRAGMA max_page_count = 1000000", NULL, NULL, NULL);
+    fixture_change(&f, "PRAGMA max_page_count = 1000000");
     assert_int_equal(fixture_take(&f, id).rows, 300);
     assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM event WHERE kind = 'k'"), 300);
     free(line);

@@ -27,7 +27,7 @@ static int setup(void **state)
     (void)state;
     fixture_init(&f);
     fixture_db_fill(&f);
-    GOOD(result_views(f.s, err));
+    GOOD(store_own_views(f.s, err));
     return 0;
 }
 
@@ -49,7 +49,7 @@ static struct plot_data data_of(const char *sql)
 {
     struct result_rows rows;
     struct plot_data d;
-    GOOD(result_query(&rows, store_connection(f.s), "test", sql, "paper", err));
+    GOOD(result_query(&rows, f.s, "test", sql, "paper", err));
     GOOD(plot_data_make(&d, &rows, "test", err));
     return d;
 }

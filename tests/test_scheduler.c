@@ -13,6 +13,7 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/train/trainer.h"
+#include "harness/store/store_rows.h"
 #include "tests/support/scheduler_bed.h"
 
 static void in_the_order_of_priority_and_arrival(void **state)
@@ -171,11 +172,13 @@ static void a_start_that_fails_counts(void **state)
     for (int i = 0; i < 20; i++)
         bed_turn();
     struct store_run run;
-    sqlite3_stmt *row;
-    sqlite3_prepare_v2(store_connection(bed.store), "SELECT id FROM run", -1, &row, NULL);
-    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-    assert_int_equal(store_run_find(bed.store, (const char *)sqlite3_column_text(row, 0), &run, NULL), STATUS_OK);
-    sqlite3_finalize(row);
+    struct store_rows *rows = NULL;
+    bool found = false;
+    assert_int_equal(store_rows_open(&rows, bed.store, "test", "SELECT id FROM run", NULL), STATUS_OK);
+    assert_int_equal(store_rows_next(rows, &found, NULL), STATUS_OK);
+    assert_true(found);
+    assert_int_equal(store_run_find(bed.store, store_rows_at(rows, 0).text, &run, NULL), STATUS_OK);
+    store_rows_close(rows);
     assert_int_equal(run.state, RUN_FAILED);
     assert_int_equal(run.attempts, 3);
     assert_int_equal(slots_free(bed.slots, DEVICE_CPU), 1);

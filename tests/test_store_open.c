@@ -14,6 +14,7 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "harness/store/store_internal.h"
+#include "harness/store/store_rows.h"
 #include "tests/support/store_fixture.h"
 
 static struct fixture f;
@@ -58,7 +59,7 @@ static void reader_changes_nothing(void **state)
     fixture_submit(&f, fixture_two_by_two);
     GOOD(store_open(&reader, &f.home, STORE_READ, err));
     BAD(STATUS_FAILED, "opened for reading", store_event(reader, NULL, NULL, 0, "x", "", err));
-    assert_int_not_equal(sqlite3_exec(store_connection(reader), "DELETE FROM run", NULL, NULL, NULL), SQLITE_OK);
+    BAD(STATUS_FAILED, "readonly", store_exec(reader, "DELETE FROM run", "test", err));
     store_close(reader);
     assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM run"), 4);
 }
@@ -70,16 +71,16 @@ static void long_reader_stops_nothing(void **state)
     struct store *reader = NULL;
     fixture_submit(&f, fixture_two_by_two);
     GOOD(store_open(&reader, &f.home, STORE_READ, err));
-    sqlite3 *db = store_connection(reader);
-    sqlite3_stmt *count;
-    assert_int_equal(sqlite3_exec(db, "BEGIN; SELECT count(*) FROM event", NULL, NULL, NULL), SQLITE_OK);
+    struct store_rows *rows = NULL;
+    bool found = false;
+    GOOD(store_exec(reader, "BEGIN; SELECT count(*) FROM event", "test", err));
     for (int i = 0; i < 200; i++)
         GOOD(store_event(f.s, "s", NULL, 0, "test", "", err));
-    assert_int_equal(sqlite3_prepare_v2(db, "SELECT count(*) FROM event WHERE kind = 'test'", -1, &count, NULL),
-                     SQLITE_OK);
-    assert_int_equal(sqlite3_step(count), SQLITE_ROW);
-    assert_int_equal(sqlite3_column_int(count, 0), 0);
-    sqlite3_finalize(count);
+    GOOD(store_rows_open(&rows, reader, "test", "SELECT count(*) FROM event WHERE kind = 'test'", err));
+    GOOD(store_rows_next(rows, &found, err));
+    assert_true(found);
+    assert_int_equal(store_rows_at(rows, 0).integer, 0);
+    store_rows_close(rows);
     store_close(reader);
     assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM event WHERE kind = 'test'"), 200);
 }

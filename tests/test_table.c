@@ -27,7 +27,7 @@ static int setup(void **state)
     (void)state;
     fixture_init(&f);
     fixture_db_fill(&f);
-    GOOD(result_views(f.s, err));
+    GOOD(store_own_views(f.s, err));
     return 0;
 }
 
@@ -260,10 +260,8 @@ static void essence_is_what_names_a_run(void **state)
     assert_int_equal(config_finish(&cfg, NULL), STATUS_OK);
     json_t *all = config_to_json(&cfg);
     char *text = json_dumps(all, 0),
-         *sql = memory_format("UPDATE run SET config = '%s' WHERE id = (SELECT min(id) FROM run) "
-                              "RETURNING 1",
-                              text);
-    assert_int_equal(fixture_integer(&f, sql), 1);
+         *sql = memory_format("UPDATE run SET config = '%s' WHERE id = (SELECT min(id) FROM run)", text);
+    assert_int_equal(fixture_change(&f, sql), 1);
     char *left = fixture_text(&f, "SELECT config FROM run_essence ORDER BY run LIMIT 1");
     json_t *essence = json_loads(left, 0, NULL);
     int count;
@@ -283,9 +281,8 @@ static void essence_is_what_names_a_run(void **state)
 static void ablations_are_found_by_configuration(void **state)
 {
     (void)state;
-    assert_true(fixture_integer(&f,
-                                "UPDATE run SET config = json_set(config, '$.\"eval.every\"', '3%', '$.threads', 7) "
-                                "WHERE config ->> '$.\"gate.end\"' = '40%' AND rowid % 2 RETURNING 1") == 1);
+    assert_true(fixture_change(&f, "UPDATE run SET config = json_set(config, '$.\"eval.every\"', '3%', '$.threads', 7) "
+                                   "WHERE config ->> '$.\"gate.end\"' = '40%' AND rowid % 2") > 0);
     json_t *table = as_json("table-ablation"), *rows = json_object_get(table, "rows"), *row;
     static const char *const values[] = {"20%", "40%", "70%"};
     size_t i;

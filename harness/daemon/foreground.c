@@ -143,6 +143,18 @@ static void on_signal(uv_signal_t *handle, int number)
     on_changed(f);
 }
 
+/* Nothing would ever start, and nobody could resume the queue while this process has the home. */
+static int refuse_paused(struct foreground *f, struct error *err)
+{
+    bool paused = false;
+    int status = store_queue_paused(f->engine.store, &paused, err);
+    if (!status && paused)
+        status = error_set(err, STATUS_BAD_INPUT,
+                           "the queue of home %s is paused, so nothing was submitted; 'taper resume' lets it go on",
+                           f->engine.home.dir);
+    return status;
+}
+
 static int queue_sweep(struct foreground *f, const json_t *submit, struct error *err)
 {
     struct requests requests = {.home = &f->engine.home, .store = f->engine.store};
@@ -202,7 +214,9 @@ int foreground_run(const struct engine_options *options, const char *home, const
     if (!status) {
         f->terminal = isatty(2);
         f->begun = uv_hrtime();
-        status = queue_sweep(f, submit, err);
+        status = refuse_paused(f, err);
+        if (!status)
+            status = queue_sweep(f, submit, err);
         if (!status)
             status = scheduler_recover(f->engine.scheduler, err);
         if (!status) {

@@ -108,7 +108,7 @@ static int prepare_dir(struct scheduler *s, const struct store_run *run, const c
                        struct error *err)
 {
     char *config = NULL;
-    int status = store_queue_texts(&s->queue, s->o.store, run->id, &config, after, err);
+    int status = store_queue_texts(s->o.store, run->id, &config, after, err);
     if (!status && mkdir(dir, 0777) != 0 && errno != EEXIST)
         status = file_make_directories(dir, err);
     if (!status)
@@ -157,8 +157,8 @@ static int find_mates(struct scheduler *s, struct start *start, struct error *er
     if (most > SPEC_PACK_MOST)
         most = SPEC_PACK_MOST;
     if (most > 1)
-        status = store_queue_mates(&s->queue, s->o.store, s->o.sweep, first, scheduler_clock(s), most - 1,
-                                   &start->runs[1], &more, err);
+        status =
+            store_queue_mates(s->o.store, s->o.sweep, first, scheduler_clock(s), most - 1, &start->runs[1], &more, err);
     start->count = 1 + more;
     return status;
 }
@@ -277,8 +277,7 @@ static void fill_pool(struct scheduler *s, int pool, bool *started)
         struct error err = {0};
         struct start start = {.count = 0};
         bool found = false;
-        if (store_queue_next(&s->queue, s->o.store, s->o.sweep, pool, widest, scheduler_clock(s), &start.runs[0],
-                             &found, &err)) {
+        if (store_queue_next(s->o.store, s->o.sweep, pool, widest, scheduler_clock(s), &start.runs[0], &found, &err)) {
             scheduler_fault(s, store_trouble(s->o.store), err.text);
             return;
         }
@@ -308,7 +307,7 @@ static void on_fill(uv_timer_t *timer)
         scheduler_changed(s);
     /* With nothing free, an end will bring us here again. */
     if (slots_free(s->o.slots, DEVICE_CPU) + slots_free(s->o.slots, DEVICE_CUDA) > 0 &&
-        store_next_delay(s->o.store, now, &when, NULL) == STATUS_OK && when > now) {
+        store_queue_delay(s->o.store, now, &when, NULL) == STATUS_OK && when > now) {
         uv_timer_start(&s->delay_timer, on_fill, (uint64_t)((when - now) / 1000 + 1), 0);
     } else if (slots_total(s->o.slots, DEVICE_CUDA) > 0) {
         uv_timer_start(&s->delay_timer, on_fill, 5000, 0); /* a busy GPU may have become free */
@@ -536,7 +535,6 @@ void scheduler_destroy(struct scheduler *s)
     if (!s)
         return;
     intake_destroy(s->intake);
-    store_queue_fini(&s->queue);
     while (s->jobs)
         scheduler_forget(s, s->jobs);
     free(s->libraries);

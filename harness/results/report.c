@@ -211,8 +211,7 @@ int report_write(FILE *out, struct store *s, const char *given, struct error *er
     if (!status && !sweep)
         status = error_set(err, STATUS_BAD_INPUT, "this home has no sweep to report on");
     if (!status)
-        status = result_query(&row, store_connection(s), "the sweep",
-                              "SELECT about, spec FROM sweep WHERE name = :sweep", sweep, err);
+        status = result_query(&row, s, "the sweep", "SELECT about, spec FROM sweep WHERE name = :sweep", sweep, err);
     if (!status) {
         put_head(out, sweep, result_text(&row, 0, 0));
         status = report_put_about(out, s, sweep, err);

@@ -135,9 +135,9 @@ static void say_theory(FILE *out, const struct result_rows *rows)
 int report_put_checks(FILE *out, struct store *s, const char *sweep, struct error *err)
 {
     struct result_rows ends = {0}, theory = {0};
-    int status = result_query(&ends, store_connection(s), "the ends of the runs", ends_sql, sweep, err);
+    int status = result_query(&ends, s, "the ends of the runs", ends_sql, sweep, err);
     if (!status)
-        status = result_query(&theory, store_connection(s), theory_name, embedded_find(theory_name)->text, sweep, err);
+        status = result_query(&theory, s, theory_name, embedded_find(theory_name)->text, sweep, err);
     if (!status) {
         fputs("<ul class=\"checks\">\n", out);
         say_chasing(out, &ends);
@@ -211,9 +211,9 @@ int report_put_about(FILE *out, struct store *s, const char *sweep, struct error
     char *runs = NULL;
     int status = result_sweep_runs(s, sweep, &runs, err);
     if (!status)
-        status = result_query(&about, store_connection(s), "the sweep", about_sql, sweep, err);
+        status = result_query(&about, s, "the sweep", about_sql, sweep, err);
     if (!status)
-        status = result_query(&span, store_connection(s), "the sweep's time", span_sql, sweep, err);
+        status = result_query(&span, s, "the sweep's time", span_sql, sweep, err);
     if (!status) {
         fputs("<dl>\n", out);
         put_term(out, "Runs", runs);

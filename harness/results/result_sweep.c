@@ -5,41 +5,11 @@
 
 #include "core/base/memory.h"
 #include "core/base/version.h"
-#include "harness/base/embedded.h"
-
-int result_views(struct store *s, struct error *err)
-{
-    static const char create[] = "CREATE VIEW";
-    struct result_rows query_only;
-    char *sql = NULL;
-    size_t size = 0;
-    int status = result_query(&query_only, store_connection(s), "the connection", "PRAGMA query_only", NULL, err);
-    if (status)
-        return status;
-    FILE *memory = open_memstream(&sql, &size);
-    fputs("PRAGMA temp_store = MEMORY; PRAGMA query_only = OFF;", memory); /* the file stays opened for reading alone */
-    for (const char *at = embedded_find("results/views.sql")->text, *next; *at; at = next) {
-        next = strstr(at + 1, create);
-        next = next ? next : at + strlen(at);
-        bool view = strncmp(at, create, strlen(create)) == 0;
-        fprintf(memory, "%s%.*s", view ? "CREATE TEMP VIEW" : "", (int)(next - at - (view ? (long)strlen(create) : 0)),
-                at + (view ? strlen(create) : 0));
-    }
-    fprintf(memory, ";PRAGMA query_only = %d", result_number(&query_only, 0, 0) != 0);
-    fclose(memory);
-    result_rows_fini(&query_only);
-    char *message = NULL;
-    if (sqlite3_exec(store_connection(s), sql, NULL, NULL, &message) != SQLITE_OK)
-        status = error_set(err, STATUS_FAILED, "results/views.sql: %s", message);
-    sqlite3_free(message);
-    free(sql);
-    return status;
-}
 
 static int all_sweeps(struct result_rows *out, struct store *s, struct error *err)
 {
-    return result_query(out, store_connection(s), "the sweeps",
-                        "SELECT name FROM sweep ORDER BY updated DESC, created DESC, name", NULL, err);
+    return result_query(out, s, "the sweeps", "SELECT name FROM sweep ORDER BY updated DESC, created DESC, name", NULL,
+                        err);
 }
 
 int result_sweep_last(struct store *s, char **sweep, struct error *err)
@@ -62,7 +32,7 @@ int result_sweep_query(struct result_rows *out, char **sweep, struct store *s, c
     if (given) {
         int status = store_sweep_find(s, given, err);
         if (!status)
-            status = result_query(out, store_connection(s), name, sql, given, err);
+            status = result_query(out, s, name, sql, given, err);
         if (!status && out->rows > 0)
             *sweep = memory_string(given);
         return status;
@@ -70,7 +40,7 @@ int result_sweep_query(struct result_rows *out, char **sweep, struct store *s, c
     int status = all_sweeps(&sweeps, s, err);
     for (int i = 0; !status && !*sweep && i < sweeps.rows; i++) {
         result_rows_fini(out);
-        status = result_query(out, store_connection(s), name, sql, result_text(&sweeps, i, 0), err);
+        status = result_query(out, s, name, sql, result_text(&sweeps, i, 0), err);
         if (!status && out->rows > 0)
             *sweep = memory_string(result_text(&sweeps, i, 0));
     }
@@ -84,7 +54,7 @@ int result_sweep_runs(struct store *s, const char *sweep, char **text, struct er
                               "WHERE :sweep IS NULL OR sweep = :sweep) GROUP BY state "
                               "ORDER BY instr('done failed cancelled running starting queued', state)";
     struct result_rows counts;
-    int status = result_query(&counts, store_connection(s), "the states of the runs", sql, sweep, err);
+    int status = result_query(&counts, s, "the states of the runs", sql, sweep, err);
     if (status)
         return status;
     char *list = memory_string("");

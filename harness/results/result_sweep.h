@@ -5,10 +5,6 @@
 #include "harness/results/result_rows.h"
 #include "harness/store/store.h"
 
-/* Give the connection this program's views (results/views.sql) as temporary ones, whatever program made those in the
- * database: a reader changes nothing there. Once a connection, before the rest. */
-int result_views(struct store *s, struct error *err);
-
 /* Run the statement for the sweep `given`; with NULL for the sweeps of the home, the last submitted first, until one
  * has rows. *sweep (on the heap) is the one that has them; NULL when none does, and out is empty.
  * STATUS_BAD_INPUT when there is no sweep `given`. */

@@ -177,7 +177,7 @@ int table_make_from(struct table *out, struct store *s, const char *id, const ch
     int status = table_layout_load(&out->layout, id, name, layout, err);
     free(name);
     if (!status && out->layout.all && !sweep)
-        status = result_query(&rows, store_connection(s), id, sql, NULL, err);
+        status = result_query(&rows, s, id, sql, NULL, err);
     else if (!status)
         status = result_sweep_query(&rows, &out->sweep, s, id, sql, sweep, err);
     if (!status && rows.columns > 0)

@@ -128,8 +128,8 @@ const struct command cmd_retry = {
 const struct command cmd_pause = {
     "pause", "[SWEEP...]", "start no more runs of a sweep, or none at all",
     "What runs already goes on. Without a sweep nothing of the queue is started any more, "
-    "also\nnothing that is submitted later, until 'taper resume'; but 'taper run' starts its "
-    "own sweep.\n\n"
+    "also\nnothing that is submitted later, until 'taper resume'; 'taper run' refuses to begin then. "
+    "A sweep that\nis paused by name goes on when 'taper run' runs it.\n\n"
     "  --all         the same as no sweep\n" CONTROL_HELP,
     pause_exec};
 

@@ -86,7 +86,7 @@ static int plot_exec(int argc, char **argv, struct error *err)
     if (!status)
         status = store_open(&s, &home, STORE_READ, err);
     if (!status)
-        status = result_views(s, err);
+        status = store_own_views(s, err);
     if (!status && strcmp(argv[1], "all") == 0) {
         status = all_figures(s, sweep, format, out ? out : ".", err);
     } else if (!status) {

@@ -7,7 +7,7 @@
 #include "harness/verbs/commands.h"
 #include "harness/base/home.h"
 #include "harness/base/options.h"
-#include "harness/store/store.h"
+#include "harness/store/store_connection.h"
 #include "harness/base/listing.h"
 
 enum { SQL_MOST = 1 << 20 };
@@ -139,8 +139,9 @@ const struct command cmd_query = {
     "  --csv, --json   for scripts; an aligned table otherwise\n"
     "  -f, --file FILE the SQL from a file, - for standard input\n"
     "  --home DIR      which home (TAPER_HOME, else results/home)\n\n"
-    "Tables: sweep run sweep_run attempt step site_step eval bench event. Views: run_in_sweep step_numeric step_last\n"
-    "eval_numeric site_step_numeric bench_numeric sweep_status run_progress run_essence\n"
+    "Tables: sweep run sweep_run attempt step site_step eval bench event. Views: run_in_sweep run_at_point "
+    "step_numeric\n"
+    "step_last eval_numeric site_step_numeric bench_numeric sweep_status run_progress run_essence\n"
     "run_against_baseline.\n"
     "A measured number that is not finite is NaN, Infinity or -Infinity; the numeric views have NULL there.\n",
     query_exec};

@@ -43,7 +43,7 @@ static int report_exec(int argc, char **argv, struct error *err)
     if (!status)
         status = store_open(&s, &home, STORE_READ, err);
     if (!status)
-        status = result_views(s, err);
+        status = store_own_views(s, err);
     if (!status && strcmp(out, "-") == 0) {
         status = report_write(stdout, s, sweep, err);
         if (!status && fflush(stdout) != 0)

@@ -72,7 +72,8 @@ const struct command cmd_run = {
     "run", "SPEC [--dry-run] [OPTION]...", "run a sweep here, without a daemon",
     "Goes on where an earlier one stopped; only this sweep's runs are started. Ctrl-C has the workers checkpoint and "
     "end,\n"
-    "a second one kills them. Exit status 0 when all runs are done, 1 when one failed, 3 when it was stopped.\n\n"
+    "a second one kills them. Exit status 0 when all runs are done, 1 when one failed, 3 when it was stopped,\n"
+    "2 when the queue is paused: 'taper resume' comes first.\n\n"
     "  -n, --dry-run         print the runs it stands for, and do nothing\n"
     "  --json                with --dry-run: as JSON\n"
     "  --home DIR            the home (default: TAPER_HOME, else results/home)\n" ENGINE_HELP,

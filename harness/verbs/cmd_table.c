@@ -97,7 +97,7 @@ static int table_exec(int argc, char **argv, struct error *err)
     if (!status)
         status = store_open(&s, &home, STORE_READ, err);
     if (!status)
-        status = result_views(s, err);
+        status = store_own_views(s, err);
     if (!status && all)
         status = all_tables(s, sweep, format, out, err);
     else if (!status)

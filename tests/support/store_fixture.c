@@ -12,6 +12,8 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "harness/store/store_internal.h"
+#include "harness/store/store_rows.h"
 
 void fixture_open(struct fixture *f)
 {
@@ -87,12 +89,20 @@ void fixture_run_id(struct fixture *f, const char *sweep, int position, char id[
 
 char *fixture_text(struct fixture *f, const char *sql)
 {
-    sqlite3_stmt *row = NULL;
-    if (sqlite3_prepare_v2(store_connection(f->s), sql, -1, &row, NULL) != SQLITE_OK || sqlite3_step(row) != SQLITE_ROW)
-        fail_msg("%s: %s", sql, sqlite3_errmsg(store_connection(f->s)));
-    const char *text = (const char *)sqlite3_column_text(row, 0);
-    char *copy = memory_string(text ? text : "(null)");
-    sqlite3_finalize(row);
+    struct store_rows *rows = NULL;
+    bool found = false;
+    GOOD(store_rows_open(&rows, f->s, sql, sql, err));
+    GOOD(store_rows_next(rows, &found, err));
+    if (!found)
+        fail_msg("%s: no row", sql);
+    struct store_value v = store_rows_at(rows, 0);
+    char number[32];
+    if (v.type == STORE_INTEGER)
+        snprintf(number, sizeof number, "%lld", (long long)v.integer);
+    else
+        snprintf(number, sizeof number, "%.15g", v.number);
+    char *copy = memory_string(v.type == STORE_NULL ? "(null)" : v.text ? v.text : number);
+    store_rows_close(rows);
     return copy;
 }
 
@@ -104,6 +114,12 @@ int64_t fixture_integer(struct fixture *f, const char *sql)
         fail_msg("%s: not an integer: %s", sql, text);
     free(text);
     return value;
+}
+
+int64_t fixture_change(struct fixture *f, const char *sql)
+{
+    GOOD(store_exec(f->s, sql, sql, err));
+    return fixture_integer(f, "SELECT changes()");
 }
 
 void fixture_append(struct fixture *f, const char *run, const char *bytes, size_t size)

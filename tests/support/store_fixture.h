@@ -60,6 +60,9 @@ void fixture_run_id(struct fixture *f, const char *sweep, int position, char id[
 int64_t fixture_integer(struct fixture *f, const char *sql);
 char *fixture_text(struct fixture *f, const char *sql);
 
+/* Run SQL that changes rows. Returns how many its last statement changed. */
+int64_t fixture_change(struct fixture *f, const char *sql);
+
 /* Append to a run's journal, making its directory. */
 void fixture_append(struct fixture *f, const char *run, const char *bytes, size_t size);
 
