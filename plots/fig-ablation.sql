@@ -16,6 +16,6 @@ FROM line WHERE change IS NOT NULL
 UNION ALL
 SELECT l.key, 2, 'baseline', l.seed, l.value, b.val_loss, instr('gate.end gate.shape aux.lambda', l.key), l.place
 FROM (SELECT DISTINCT key, value, place, seed, baseline_run FROM line) l
-JOIN run_in_sweep b ON b.run = l.baseline_run
-WHERE b.val_loss IS NOT NULL
+JOIN run b ON b.id = l.baseline_run
+WHERE b.state = 'done' AND typeof(b.val_loss) <> 'text'
 ORDER BY ordered, row, position, series, seed

@@ -46,16 +46,23 @@ SELECT run, kind, variant, batch, context, weights,
     iif(typeof(ms) = 'text', NULL, ms) AS ms, repeats, device
 FROM bench;
 
--- The runs of every sweep under the names they have there. val_loss is NULL unless the run is done and the value finite;
--- val_loss_raw is as stored.
-CREATE VIEW run_in_sweep AS
-SELECT m.sweep, m.variant, m.position, r.id AS run, r.seed, r.state, r.params, r.steps,
+-- The runs of every sweep at each place they have there: a run that is the same at several points of the grid has a row
+-- for each, with the point's keys in `point`. val_loss is NULL unless the run
+-- is done and the value finite; val_loss_raw is as stored.
+CREATE VIEW run_at_point AS
+SELECT m.sweep, m.variant, m.point, m.position, r.id AS run, r.seed, r.state, r.params, r.steps,
     iif(r.state <> 'done' OR typeof(r.val_loss) = 'text', NULL, r.val_loss) AS val_loss, r.val_loss AS val_loss_raw,
     iif(typeof(r.fold_error) = 'text', NULL, r.fold_error) AS fold_error,
     r.created, r.started, r.ended, r.attempts, r.device, r.host, r.version,
     r.config ->> '$."model.size"' AS size,
     r.config
 FROM sweep_run m JOIN run r ON r.id = m.run;
+
+-- The same with each run once for every name it has there, at its first point: what tables and figures start from.
+CREATE VIEW run_in_sweep AS
+SELECT p.* FROM run_at_point p
+WHERE NOT EXISTS (SELECT 1 FROM sweep_run e
+    WHERE e.sweep = p.sweep AND e.run = p.run AND e.variant = p.variant AND e.position < p.position);
 
 -- Counts by state.
 CREATE VIEW sweep_status AS

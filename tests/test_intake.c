@@ -248,10 +248,47 @@ static void budget_divides_the_work(void **state)
     assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM eval"), 200);
 }
 
+/* A journal's line that comes late, of an attempt that is over, leaves the result to the attempt that runs. */
+static void ended_attempts_write_no_result(void **state)
+{
+    (void)state;
+    static const struct store_exit lost = {.cause = "lost", .code = -1, .signal = -1};
+    int attempt;
+    GOOD(store_attempt_begin(f.s, id, &fixture_start, &attempt, err));
+    GOOD(store_attempt_end(f.s, id, 1, &lost, RUN_QUEUED, err));
+    GOOD(store_attempt_begin(f.s, id, &fixture_start, &attempt, err));
+    GOOD(store_attempt_running(f.s, id, 2, "h", 1, 2, "b", err));
+    append("{\"table\":\"run\",\"attempt\":1,\"state\":\"done\",\"val_loss\":9.5,\"params\":1,\"device\":\"old\","
+           "\"text\":\"late\"}\n"
+           "{\"table\":\"fold\",\"attempt\":1,\"fold_error\":0.5}\n");
+    assert_int_equal(fixture_take(&f, id).bad, 0);
+    assert_int_equal(fixture_integer(&f,
+                                     "SELECT count(*) FROM run WHERE attempts = 2 AND val_loss IS NULL AND params IS "
+                                     "NULL AND device = 'cpu' AND fold_error IS NULL"),
+                     1);
+    char *outcome =
+        fixture_text(&f, "SELECT outcome || outcome_text FROM attempt WHERE attempt = 1"); /* its own is kept */
+    assert_string_equal(outcome, "donelate");
+    free(outcome);
+    append("{\"table\":\"run\",\"attempt\":2,\"state\":\"done\",\"val_loss\":4.5,\"params\":2,\"device\":\"new\"}\n"
+           "{\"table\":\"fold\",\"attempt\":2,\"fold_error\":0.25}\n");
+    assert_int_equal(fixture_take(&f, id).bad, 0);
+    assert_int_equal(fixture_integer(&f,
+                                     "SELECT count(*) FROM run WHERE val_loss = 4.5 AND params = 2 AND device = 'new' "
+                                     "AND fold_error = 0.25"),
+                     1);
+    /* Once nothing runs the file is what there is, as when a home is read again. */
+    GOOD(store_attempt_end(f.s, id, 2, &lost, RUN_FAILED, err));
+    append("{\"table\":\"fold\",\"attempt\":1,\"fold_error\":0.125}\n");
+    assert_int_equal(fixture_take(&f, id).bad, 0);
+    assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM run WHERE fold_error = 0.125"), 1);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
+        CASE(ended_attempts_write_no_result),
         CASE(every_table),
         CASE(numbers_that_are_not_finite),
         CASE(torn_lines_wait),

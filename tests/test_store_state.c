@@ -286,6 +286,41 @@ static void next_of_a_sweep(void **state)
     assert_false(found);
 }
 
+/* A run that needs another's result waits for it, in a pack too, and until it is done. */
+static void a_run_may_need_another(void **state)
+{
+    (void)state;
+    struct store_run run, mates[4];
+    char first[CONFIG_ID], second[CONFIG_ID], sql[160];
+    bool found;
+    int attempt, count = 0;
+    int64_t now = store_now();
+    fixture_submit(&f, "sweep: s\ngrid: {seed: [1, 2, 3]}\nrun: {pack: 4}\n");
+    fixture_run_id(&f, "s", 0, first);
+    fixture_run_id(&f, "s", 1, second);
+    snprintf(sql, sizeof sql, "UPDATE run SET needs = '%s' WHERE id = '%s'", second, first);
+    assert_int_equal(fixture_change(&f, sql), 1);
+    for (int asked = 0; asked < 2; asked++) {
+        GOOD(store_queue_next(f.s, asked ? "s" : NULL, DEVICE_CPU, 1, now, &run, &found, err));
+        assert_true(found);
+        assert_string_equal(run.id, second);
+        GOOD(store_queue_mates(f.s, asked ? "s" : NULL, &run, now, 4, mates, &count, err));
+        assert_int_equal(count, 1);
+        assert_string_not_equal(mates[0].id, first);
+    }
+    const struct store_exit end = {.cause = "done", .code = 0, .signal = -1};
+    GOOD(store_attempt_begin(f.s, second, &fixture_start, &attempt, err));
+    GOOD(store_attempt_end(f.s, second, 1, &end, RUN_FAILED, err));
+    GOOD(store_queue_next(f.s, "s", DEVICE_CPU, 1, now, &run, &found, err));
+    assert_string_not_equal(run.id, first);
+    fixture_change(&f, "UPDATE run SET state = 'done' WHERE state = 'failed'");
+    GOOD(store_queue_next(f.s, "s", DEVICE_CPU, 1, now, &run, &found, err));
+    assert_string_equal(run.id, first);
+    /* It must be a run that there is. */
+    snprintf(sql, sizeof sql, "UPDATE run SET needs = 'ffffffffffff' WHERE id = '%s'", first);
+    BAD(STATUS_FAILED, "FOREIGN KEY", store_exec(f.s, sql, "test", err));
+}
+
 static int count_state(void *arg, const struct store_run *run)
 {
     ((int *)arg)[run->state]++;
@@ -321,9 +356,8 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        CASE(life_of_a_run), CASE(only_legal_changes), CASE(cancel_heeds_other_sweeps),
-        CASE(groups),        CASE(queue_order),        CASE(next_of_a_sweep),
-        CASE(runs_by_state),
+        CASE(life_of_a_run), CASE(only_legal_changes), CASE(cancel_heeds_other_sweeps), CASE(groups),
+        CASE(queue_order),   CASE(next_of_a_sweep),    CASE(a_run_may_need_another),    CASE(runs_by_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

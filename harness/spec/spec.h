@@ -104,6 +104,17 @@ int spec_run(const struct spec *spec, int64_t i, struct config *cfg);
 /* The grid values of run i, as text, axis by axis (points into the spec). */
 const char *spec_run_value(const struct spec *spec, int64_t i, int axis);
 
+/* Which of an axis' values run i has, from 0. */
+int spec_run_place(const struct spec *spec, int64_t i, int axis);
+
+/* The grid point of run i as JSON, {"gate.end":"40%","seed":1}: the axes of more than one value, in the order written,
+ * as the grid has them whatever a variant makes of them; "{}" when there are none. On the heap. The points borrow the
+ * spec. */
+struct spec_points;
+struct spec_points *spec_points_create(const struct spec *spec);
+char *spec_point(const struct spec_points *points, int64_t i);
+void spec_points_destroy(struct spec_points *points); /* NULL is fine */
+
 /* `after` as JSON, {"fold":true,"bench":{"decode":{"batch":[1,16],"context":[512]}}}, as runs carry it (a new
  * reference), and the reverse; `where` names the source in errors. */
 json_t *spec_after_to_json(const struct spec_after *after);

@@ -22,6 +22,15 @@ static const struct store_migration steps[] = {
      "ALTER TABLE run ADD COLUMN shape TEXT NOT NULL DEFAULT '';"
      "CREATE INDEX run_pack ON run (shape, priority, position) WHERE pack > 1 AND state = 'queued';"
      "ALTER TABLE attempt ADD COLUMN pack INTEGER NOT NULL DEFAULT 1"},
+    /* A column of the key again. The points of sweeps that are there are unknown until they are submitted again. */
+    {"ALTER TABLE run ADD COLUMN needs TEXT REFERENCES run (id);"
+     "CREATE TABLE sweep_run_after (sweep TEXT NOT NULL REFERENCES sweep (name), run TEXT NOT NULL REFERENCES run "
+     "(id), "
+     "variant TEXT NOT NULL, point TEXT NOT NULL, position INTEGER NOT NULL, wanted INTEGER NOT NULL DEFAULT 1, "
+     "PRIMARY KEY (sweep, run, variant, point)) STRICT, WITHOUT ROWID;"
+     "INSERT INTO sweep_run_after SELECT sweep, run, variant, '{}', position, wanted FROM sweep_run;"
+     "DROP TABLE sweep_run; ALTER TABLE sweep_run_after RENAME TO sweep_run;"
+     "CREATE INDEX sweep_run_run ON sweep_run (run)"},
     {NULL},
 };
 
@@ -69,8 +78,8 @@ static int apply_steps(struct store *s, const struct store_migration *list, int 
         return status;
     if (from == 0 && objects > 0)
         return error_set(err, STATUS_BAD_INPUT, "%s: an SQLite database, but not taper's", s->path);
-    if (from == 0)
-        status = store_exec(s, schema, "make the schema", err);
+    /* A view of a table that is being replaced would stand in the way; store_refresh_views makes them again. */
+    status = from == 0 ? store_exec(s, schema, "make the schema", err) : store_drop_views(s, err);
     for (int v = from ? from : version; !status && v < version; v++) {
         char doing[64];
         snprintf(doing, sizeof doing, "migrate from version %d to %d", v, v + 1);

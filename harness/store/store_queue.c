@@ -15,6 +15,7 @@ _Static_assert(STORE_DELAY_MOST_S == 600, "DELAY_MOST_US says the same in SQL");
 #define MAY_START                                                                                                      \
     "r.state = 'queued' AND NOT EXISTS (SELECT 1 FROM meta WHERE key = 'paused') "                                     \
     "AND (r.not_before <= ?1 OR r.not_before > ?1 + " DELAY_MOST_US ") "                                               \
+    "AND (r.needs IS NULL OR EXISTS (SELECT 1 FROM run n WHERE n.id = r.needs AND n.state = 'done')) "                 \
     "AND EXISTS (SELECT 1 FROM sweep_run m JOIN sweep w ON w.name = m.sweep WHERE m.run = r.id AND m.wanted "          \
     "AND NOT w.paused AND (?2 IS NULL OR m.sweep = ?2)) "
 
@@ -48,7 +49,7 @@ int store_queue_next(struct store *s, const char *sweep, int device, int64_t slo
 int store_queue_mates(struct store *s, const char *sweep, const struct store_run *run, int64_t now, int most,
                       struct store_run *mates, int *count, struct error *err)
 {
-    static const char sql[] = "SELECT " STORE_RUN_COLUMNS "FROM run r WHERE " MAY_START
+    static const char sql[] = "SELECT " STORE_RUN_COLUMNS "FROM run r INDEXED BY run_pack WHERE " MAY_START
                               "AND r.shape = ?3 AND r.pack > 1 AND r.pack = ?4 AND r.slots = ?5 AND r.priority = ?6 "
                               "AND r.id <> ?7 AND r.wants = ?8 ORDER BY r.position LIMIT ?9";
     *count = 0;

@@ -8,9 +8,9 @@
  * set back since, and holds nothing. */
 enum { STORE_DELAY_MOST_S = 600 };
 
-/* The next run to start: queued, its delay over, the queue not paused, wanted by a sweep that is not paused, needing
- * `device` (enum device_kind) and at most `slots` slots. With a sweep only the runs that this one wants. *found tells
- * whether there is one. now: UTC us. */
+/* The next run to start: queued, its delay over, the queue not paused, wanted by a sweep that is not paused, the run it
+ * needs (if any) done, for `device` (enum device_kind) and at most `slots` slots. With a sweep only the runs that this
+ * one wants. *found tells whether there is one. now: UTC us. */
 int store_queue_next(struct store *s, const char *sweep, int device, int64_t slots, int64_t now, struct store_run *run,
                      bool *found, struct error *err);
 

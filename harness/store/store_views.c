@@ -30,7 +30,7 @@ static int views_are_current(struct store *s, const char *digest, bool *current,
     return status;
 }
 
-static int drop_views(struct store *s, struct error *err)
+int store_drop_views(struct store *s, struct error *err)
 {
     for (;;) {
         sqlite3_stmt *statement = store_prepare(s,
@@ -45,7 +45,7 @@ static int drop_views(struct store *s, struct error *err)
             snprintf(sql, sizeof sql, "%s", (const char *)sqlite3_column_text(statement, 0));
         sqlite3_reset(statement);
         if (code == SQLITE_DONE)
-            return STATUS_OK;
+            return store_exec(s, "DELETE FROM meta WHERE key = 'views'", "drop the views", err);
         int status = code == SQLITE_ROW ? store_exec(s, sql, "drop a view", err) : store_fail(s, err, "drop a view");
         if (status)
             return status;
@@ -54,7 +54,7 @@ static int drop_views(struct store *s, struct error *err)
 
 static int replace_views(struct store *s, const struct embedded *views, const char *digest, struct error *err)
 {
-    int status = drop_views(s, err);
+    int status = store_drop_views(s, err);
     if (!status)
         status = store_exec(s, views->text, "make the views", err);
     sqlite3_stmt *note = status ? NULL : store_prepare(s, "INSERT OR REPLACE INTO meta VALUES ('views', ?1)", err);

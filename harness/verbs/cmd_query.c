@@ -167,8 +167,8 @@ const struct command cmd_query = {
     "  -f, --file FILE the SQL from a file, - for standard input\n"
     "  --sweep NAME       whose runs run_shown and the views over it hold (default: the sweep submitted "
     "last)\n" RESULT_OPTIONS_HELP "  --home DIR      which home (TAPER_HOME, else results/home)\n\n"
-    "Tables: sweep run sweep_run attempt step site_step eval bench event. Views: run_in_sweep step_numeric step_last\n"
-    "eval_numeric site_step_numeric bench_numeric sweep_status run_progress run_essence.\n"
+    "Tables: sweep run sweep_run attempt step site_step eval bench event. Views: run_in_sweep run_at_point\n"
+    "step_numeric step_last eval_numeric site_step_numeric bench_numeric sweep_status run_progress run_essence.\n"
     "Of one sweep, a configuration a group: run_shown step_shown run_against_baseline ablation group_name.\n"
     "A measured number that is not finite is NaN, Infinity or -Infinity; the numeric views have NULL there.\n",
     query_exec};
