@@ -77,8 +77,14 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
-# The assembler takes these files in, which -MMD does not see.
-$(BUILD)/harness/base/embedded.o: $(wildcard results/*.sql results/*.css results/tables/* plots/*)
+# Files that the assembler takes into the program, which -MMD does not see: all there are, listed when that changes.
+EMBEDDED := $(sort $(wildcard results/*.sql results/*.css results/tables/* plots/*))
+$(BUILD)/harness/base/embedded.o: CPPFLAGS += -I$(BUILD)/generated
+$(BUILD)/harness/base/embedded.o: $(BUILD)/generated/embedded_files.inc $(EMBEDDED)
+$(BUILD)/generated/embedded_files.inc: FORCE
+	@mkdir -p $(@D)
+	@n=0; for file in $(EMBEDDED); do n=$$((n + 1)); echo "ROW($$n, \"$$file\")"; done > $@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 # The version is compiled into one file, rebuilt only when the revision changes.
 $(BUILD)/core/base/version.o: CPPFLAGS += -DTAPER_VERSION='"$(VERSION)"' -DTAPER_REVISION='"$(REVISION)"'

@@ -1,6 +1,7 @@
 #include "harness/results/result_rows.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +62,21 @@ int result_query(struct result_rows *out, struct store *s, const char *name, con
         result_rows_fini(out);
     store_rows_close(rows);
     return status;
+}
+
+char *result_quote(const char *text)
+{
+    char *quoted = NULL;
+    size_t size = 0;
+    if (!text)
+        return memory_string("NULL");
+    FILE *out = open_memstream(&quoted, &size);
+    fputc('\'', out);
+    for (const char *p = text; *p; p++)
+        fprintf(out, "%s%c", *p == '\'' ? "'" : "", *p);
+    fputc('\'', out);
+    fclose(out);
+    return quoted;
 }
 
 void result_rows_fini(struct result_rows *rows)

@@ -27,6 +27,9 @@ struct result_rows {
  * errors, which are those of store_rows.h. */
 int result_query(struct result_rows *out, struct store *s, const char *name, const char *sql, const char *sweep,
                  struct error *err);
+/* A text as an SQL literal, 'it''s'; NULL for NULL. On the heap. */
+char *result_quote(const char *text);
+
 void result_rows_fini(struct result_rows *rows); /* fine on a zeroed one */
 
 int result_column(const struct result_rows *rows, const char *name); /* -1 when there is none */

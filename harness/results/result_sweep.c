@@ -6,6 +6,32 @@
 #include "core/base/memory.h"
 #include "core/base/version.h"
 
+int results_init(struct results *r, struct store *s, const struct result_choice *choice, struct error *err)
+{
+    *r = (struct results){.store = s};
+    if (choice)
+        r->choice = *choice;
+    return store_own_views(s, err);
+}
+
+void results_fini(struct results *r)
+{
+    result_groups_fini(&r->groups);
+    *r = (struct results){0};
+}
+
+int results_prepare(struct results *r, const char *sweep, struct error *err)
+{
+    const char *last = r->groups.sweep;
+    if (r->prepared && (sweep && last ? strcmp(sweep, last) == 0 : !sweep && !last))
+        return STATUS_OK;
+    result_groups_fini(&r->groups);
+    r->prepared = false;
+    int status = result_groups_make(&r->groups, r->store, sweep, &r->choice, err);
+    r->prepared = !status;
+    return status;
+}
+
 static int all_sweeps(struct result_rows *out, struct store *s, struct error *err)
 {
     return result_query(out, s, "the sweeps", "SELECT name FROM sweep ORDER BY updated DESC, created DESC, name", NULL,
@@ -23,26 +49,31 @@ int result_sweep_last(struct store *s, char **sweep, struct error *err)
     return status;
 }
 
-int result_sweep_query(struct result_rows *out, char **sweep, struct store *s, const char *name, const char *sql,
+static int query_one(struct result_rows *out, char **sweep, struct results *r, const char *name, const char *sql,
+                     const char *given, struct error *err)
+{
+    int status = results_prepare(r, given, err);
+    if (!status)
+        status = result_query(out, r->store, name, sql, given, err);
+    if (!status && out->rows > 0)
+        *sweep = memory_string(given);
+    return status;
+}
+
+int result_sweep_query(struct result_rows *out, char **sweep, struct results *r, const char *name, const char *sql,
                        const char *given, struct error *err)
 {
     struct result_rows sweeps;
     *sweep = NULL;
     *out = (struct result_rows){0};
     if (given) {
-        int status = store_sweep_find(s, given, err);
-        if (!status)
-            status = result_query(out, s, name, sql, given, err);
-        if (!status && out->rows > 0)
-            *sweep = memory_string(given);
-        return status;
+        int status = store_sweep_find(r->store, given, err);
+        return status ? status : query_one(out, sweep, r, name, sql, given, err);
     }
-    int status = all_sweeps(&sweeps, s, err);
+    int status = all_sweeps(&sweeps, r->store, err);
     for (int i = 0; !status && !*sweep && i < sweeps.rows; i++) {
         result_rows_fini(out);
-        status = result_query(out, s, name, sql, result_text(&sweeps, i, 0), err);
-        if (!status && out->rows > 0)
-            *sweep = memory_string(result_text(&sweeps, i, 0));
+        status = query_one(out, sweep, r, name, sql, result_text(&sweeps, i, 0), err);
     }
     result_rows_fini(&sweeps);
     return status;

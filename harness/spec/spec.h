@@ -76,8 +76,9 @@ struct spec_variant {
 
 struct spec {
     char name[SPEC_NAME];
-    char *about, *path, *text; /* path as given, text: the YAML itself */
-    struct config base;        /* defaults and base, not finished */
+    char *about, *path, *text;   /* path as given, text: the YAML itself */
+    char compare[2 * SPEC_NAME]; /* what its results are compared with, VARIANT or SWEEP/VARIANT; "": not said */
+    struct config base;          /* defaults and base, not finished */
     struct spec_axis *axes;
     struct spec_variant *variants;
     int axis_count, variant_count;
@@ -119,6 +120,9 @@ void spec_points_destroy(struct spec_points *points); /* NULL is fine */
 json_t *spec_after_to_json(const struct spec_after *after);
 int spec_after_from_json(struct spec_after *after, const json_t *object, const char *where, struct error *err);
 const char *spec_bench_name(enum spec_bench_kind kind);
+
+/* `compare` of a sweep's text as it was submitted, into `to`; "" when it says nothing. */
+void spec_text_compare(const char *text, char *to, size_t room);
 
 /* The text of a length of time: 12h, 30m, 90s, 2d, 1h30m; to microseconds. Returns 0, or -1 when it is none. */
 int spec_duration(const char *text, int64_t *us);

@@ -46,6 +46,10 @@ void store_close(struct store *s); /* NULL is fine; releases the lock */
  * database: a reader changes nothing there. Once a connection, before it is asked for them. */
 int store_own_views(struct store *s, struct error *err);
 
+/* Run statements that make temporary tables and views, of this connection alone, and touch nothing else. `name` is what
+ * they make, for errors. */
+int store_make_temporary(struct store *s, const char *name, const char *sql, struct error *err);
+
 /* Of the last call that failed. */
 enum store_trouble store_trouble(const struct store *s);
 

@@ -99,17 +99,23 @@ static char *temporary(const char *text)
     return sql;
 }
 
+int store_make_temporary(struct store *s, const char *name, const char *sql, struct error *err)
+{
+    /* The file of a reader stays opened for reading alone. */
+    int status = store_exec(s, "PRAGMA temp_store = MEMORY; PRAGMA query_only = OFF", name, err);
+    if (!status)
+        status = store_exec(s, sql, name, err);
+    if (s->mode != STORE_WRITE) {
+        int again = store_exec(s, "PRAGMA query_only = ON", name, status ? NULL : err);
+        status = status ? status : again;
+    }
+    return status;
+}
+
 int store_own_views(struct store *s, struct error *err)
 {
     char *sql = temporary(embedded_find("results/views.sql")->text);
-    /* The file of a reader stays opened for reading alone. */
-    int status = store_exec(s, "PRAGMA temp_store = MEMORY; PRAGMA query_only = OFF", "results/views.sql", err);
-    if (!status)
-        status = store_exec(s, sql, "results/views.sql", err);
-    if (s->mode != STORE_WRITE) {
-        int again = store_exec(s, "PRAGMA query_only = ON", "results/views.sql", status ? NULL : err);
-        status = status ? status : again;
-    }
+    int status = store_make_temporary(s, "results/views.sql", sql, err);
     free(sql);
     return status;
 }
