@@ -52,7 +52,7 @@ PYTHON ?= /usr/bin/python3
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: help all test tests bench fuzz torture asan ubsan tsan clang lint headers format install uninstall print-flags compdb clean FORCE
+.PHONY: help all test tests bench fuzz torture asan ubsan tsan clang lint headers format man install uninstall print-flags compdb clean FORCE
 
 all: $(BUILD)/taper ## build the program (./taper)
 ifeq ($(FLAVOUR),release)
@@ -271,6 +271,11 @@ uninstall: ## remove what install put there (the same PREFIX, DESTDIR)
 	rm -f $(BINDIR)/taper $(SHAREDIR)/man/man1/taper.1 $(SHAREDIR)/bash-completion/completions/taper \
 	  $(SHAREDIR)/zsh/site-functions/_taper
 	rm -rf $(LIBDIR) $(SHAREDIR)/doc/taper $(SHAREDIR)/taper
+
+man: $(BUILD)/taper ## write the option lists of docs/taper.1 anew, from the program's rows
+	@$(BUILD)/taper help --man > $(BUILD)/options.roff
+	@sed -i -e '/^\.\\" options: begin/r $(BUILD)/options.roff' -e '/^\.\\" options: begin/,/^\.\\" options: end/{/^\.\\" options:/!d}' \
+	  docs/taper.1
 
 print-flags: # how a file is compiled, for tests/cli/clang.sh
 	@echo '$(CPPFLAGS) $(filter-out -MMD -MP,$(CFLAGS))'

@@ -208,22 +208,28 @@ static int fold_exec(int argc, char **argv, struct error *err)
     return status;
 }
 
+static const struct option_row fold_options[] = {
+    {"run", 0, "DIR",
+     "DIR/checkpoint.safetensors to DIR/folded.safetensors, with DIR/journal.jsonl; fine when the run has no tapered "
+     "site: it does nothing then"},
+    {"at-gate-zero", 0, NULL, "fold although the gate is above 0: the model as it would be at 0"},
+    {"text", 0, "FILE",
+     "compare logits on this text; else on the run's validation split, or on random tokens when the model was "
+     "imported"},
+    {"tolerance", 0, "X", "largest relative difference of the logits for which OUT is written (0.001)"},
+    {"journal", 0, "FILE", "append the difference to a run's journal"},
+    {"tokenizer", 0, "DIR", "the tokenizer of --text (`tokenizer` beside the checkpoint)"},
+    OPTION_THREADS,
+    {"json", 0, NULL, "one JSON object"},
+    {0},
+};
+
 const struct command cmd_fold = {
-    "fold",
-    "CHECKPOINT OUT | --run DIR [--at-gate-zero] [--text FILE] [--tolerance X] [--journal FILE]\n"
-    "       [--tokenizer DIR] [--threads N] [--json]",
-    "fold tapered norms into the projections behind them",
-    "  CHECKPOINT       of a run whose gate has reached 0, or the directory of one\n"
-    "  OUT              the folded model: the tapered sites are gone from it\n"
-    "  --run DIR        DIR/checkpoint.safetensors to DIR/folded.safetensors, with DIR/journal.jsonl; fine when the "
-    "run\n"
-    "                   has no tapered site: it does nothing then\n"
-    "  --at-gate-zero   fold although the gate is above 0: the model as it would be at 0\n"
-    "  --text FILE      compare logits on this text; else on the run's validation split, or on random tokens when the\n"
-    "                   model was imported\n"
-    "  --tolerance X    largest relative difference of the logits for which OUT is written (0.001)\n"
-    "  --journal FILE   append the difference to a run's journal\n"
-    "  --tokenizer DIR  the tokenizer of --text (`tokenizer` beside the checkpoint)\n"
-    "  --threads N      CPU threads (all that the process may use)\n"
-    "  --json           one JSON object\n",
-    fold_exec};
+    .name = "fold",
+    .operands = "[CHECKPOINT OUT]",
+    .brief = "fold tapered norms into the projections behind them",
+    .about = "  CHECKPOINT       of a run whose gate has reached 0, or the directory of one\n"
+             "  OUT              the folded model: the tapered sites are gone from it\n",
+    .options = fold_options,
+    .exec = fold_exec,
+};
