@@ -12,6 +12,7 @@
 
 #include "core/base/file.h"
 #include "core/train/journal.h"
+#include "core/base/rundir.h"
 #include "harness/store/intake_internal.h"
 #include "tests/support/store_fixture.h"
 
@@ -133,7 +134,7 @@ static void torn_lines_wait(void **state)
     /* A torn end that a resuming worker cuts off was never taken. */
     append("{\"table\":\"eval\",\"att");
     fixture_take(&f, id);
-    char *path = home_run_file(&f.home, id, HOME_JOURNAL);
+    char *path = home_run_file(&f.home, id, RUNDIR_JOURNAL);
     struct journal j;
     GOOD(journal_open(&j, path, 2, err));
     GOOD(journal_append(&j, "eval", json_pack("{s:i,s:s,s:f}", "step", 8, "split", "valid", "loss", 2.5), err));
@@ -175,7 +176,7 @@ static void only_finished_losses_count(void **state)
 static void replaced_journals_are_read_again(void **state)
 {
     (void)state;
-    char *path = home_run_file(&f.home, id, HOME_JOURNAL);
+    char *path = home_run_file(&f.home, id, RUNDIR_JOURNAL);
     append("{\"table\":\"eval\",\"attempt\":1,\"step\":1,\"split\":\"valid\",\"loss\":1}\n"
            "{\"table\":\"eval\",\"attempt\":1,\"step\":2,\"split\":\"valid\",\"loss\":2}\n"
            "{\"table\":\"event\",\"attempt\":1,\"step\":2,\"kind\":\"checkpoint\",\"text\":\"\"}\n");
@@ -207,7 +208,7 @@ static void unreadable_journals_hold_up_nobody(void **state)
     fixture_run_id(&f, "s", 2, third);
     const char *runs[] = {id, other, third};
     struct intake_result out;
-    char *path = home_run_file(&f.home, id, HOME_JOURNAL);
+    char *path = home_run_file(&f.home, id, RUNDIR_JOURNAL);
     GOOD(file_make_directories(path, err)); /* a directory of that name */
     fixture_append(&f, other, eval_line, strlen(eval_line));
     for (int i = 0; i < 3; i++)

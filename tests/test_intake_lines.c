@@ -13,6 +13,7 @@
 
 #include "core/base/memory.h"
 #include "core/base/rng.h"
+#include "core/base/rundir.h"
 #include "harness/store/intake_internal.h"
 #include "harness/store/store_rows.h"
 #include "tests/support/store_fixture.h"
@@ -108,7 +109,7 @@ static void bad_lines_are_noted_once(void **state)
     assert_non_null(strstr(text, ": garbage"));
     free(text);
     /* Read again from the start: noted once all the same. */
-    char *path = home_run_file(&f.home, id, HOME_JOURNAL), *copy = memory_format("%s.copy", path);
+    char *path = home_run_file(&f.home, id, RUNDIR_JOURNAL), *copy = memory_format("%s.copy", path);
     char *command = memory_format("cp '%s' '%s' && mv '%s' '%s'", path, copy, copy, path);
     assert_int_equal(system(command), 0);
     out = fixture_take(&f, id);
@@ -260,7 +261,7 @@ static void scanner_agrees_with_jansson(void **state)
         char *rows[2];
         struct intake_result out[2];
         char lines[20][1024];
-        char *path = home_run_file(&f.home, id, HOME_JOURNAL);
+        char *path = home_run_file(&f.home, id, RUNDIR_JOURNAL);
         for (int i = 0; i < 20; i++)
             random_line(&rng, &n, lines[i], sizeof lines[i]);
         for (int slow = 0; slow < 2; slow++) {

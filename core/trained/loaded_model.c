@@ -7,6 +7,7 @@
 #include "core/base/memory.h"
 #include "core/base/parallel.h"
 #include "core/model/schedule.h"
+#include "core/base/rundir.h"
 
 char *load_directory(const char *path)
 {
@@ -19,7 +20,7 @@ char *load_directory(const char *path)
 static int open_tokenizer(struct loaded_model *l, const struct loaded_model_options *o, struct error *err)
 {
     char *dir = load_directory(l->path);
-    char *path = o->tokenizer_dir ? memory_string(o->tokenizer_dir) : file_join(dir, "tokenizer");
+    char *path = o->tokenizer_dir ? memory_string(o->tokenizer_dir) : file_join(dir, RUNDIR_TOKENIZER);
     int status = tokenizer_load(&l->tokenizer, path, err);
     if (status)
         status = error_wrap(err, o->tokenizer_dir ? "--tokenizer"

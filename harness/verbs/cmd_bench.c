@@ -8,6 +8,7 @@
 #include "core/trained/fold.h"
 #include "core/base/memory.h"
 #include "core/model/schedule.h"
+#include "core/base/rundir.h"
 #include "harness/verbs/commands.h"
 #include "harness/verbs/model_options.h"
 #include "harness/base/options.h"
@@ -276,7 +277,7 @@ static int bench_exec(int argc, char **argv, struct error *err)
         status = parse_numbers(&a, err);
     if (status)
         return status;
-    char *journal = a.run && !a.journal ? file_join(a.run, "journal.jsonl") : NULL;
+    char *journal = a.run && !a.journal ? file_join(a.run, RUNDIR_JOURNAL) : NULL;
     if (journal)
         a.journal = journal;
     struct loaded_model_options load = {.threads = a.options.threads, .device = a.run ? LOAD_AS_TRAINED : LOAD_CPU};

@@ -7,6 +7,7 @@
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "core/model/schedule.h"
+#include "core/base/rundir.h"
 #include "harness/verbs/commands.h"
 #include "harness/verbs/eval_text.h"
 #include "harness/verbs/model_options.h"
@@ -189,9 +190,9 @@ static int fold_exec(int argc, char **argv, struct error *err)
         status = model_option_threads(threads, &a.threads, err);
     if (status)
         return status;
-    a.in = a.run ? file_join(a.run, "checkpoint.safetensors") : memory_string(argv[1]);
-    a.out = a.run ? file_join(a.run, "folded.safetensors") : memory_string(argv[2]);
-    a.own_journal = a.run ? file_join(a.run, "journal.jsonl") : NULL;
+    a.in = a.run ? file_join(a.run, RUNDIR_CHECKPOINT) : memory_string(argv[1]);
+    a.out = a.run ? file_join(a.run, RUNDIR_FOLDED) : memory_string(argv[2]);
+    a.own_journal = a.run ? file_join(a.run, RUNDIR_JOURNAL) : NULL;
     if (!a.journal)
         a.journal = a.own_journal;
     status = loaded_model_open(

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/memory.h"
+#include "core/base/rundir.h"
 #include "harness/verbs/commands.h"
 #include "harness/base/options.h"
 #include "harness/store/store.h"
@@ -112,7 +113,7 @@ static int log_exec(int argc, char **argv, struct error *err)
         status = store_run_find(store, argv[1], &run, err);
     store_close(store);
     if (!status) {
-        char *path = home_run_file(&home, run.id, HOME_RUN_LOG), *older = memory_format("%s.1", path);
+        char *path = home_run_file(&home, run.id, RUNDIR_LOG), *older = memory_format("%s.1", path);
         status = print_whole(older, &there, err);
         if (!status && following)
             status = follow(&home, run.id, path, err);

@@ -12,6 +12,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "core/base/rundir.h"
 #include "harness/store/store_internal.h"
 #include "harness/store/store_rows.h"
 
@@ -124,7 +125,7 @@ int64_t fixture_change(struct fixture *f, const char *sql)
 
 void fixture_append(struct fixture *f, const char *run, const char *bytes, size_t size)
 {
-    char *dir = home_run_dir(&f->home, run), *path = home_run_file(&f->home, run, HOME_JOURNAL);
+    char *dir = home_run_dir(&f->home, run), *path = home_run_file(&f->home, run, RUNDIR_JOURNAL);
     GOOD(file_make_directories(dir, err));
     FILE *out = fopen(path, "a");
     assert_non_null(out);
