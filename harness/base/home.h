@@ -24,5 +24,4 @@ void home_fini(struct home *home); /* fine on a zeroed one */
 char *home_run_dir(const struct home *home, const char *run);
 char *home_run_file(const struct home *home, const char *run, const char *name);
 
-
 #endif

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "harness/base/format.h"
 #include "harness/verbs/commands.h"
 #include "harness/base/options.h"
 #include "harness/store/status.h"

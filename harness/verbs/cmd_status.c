@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "harness/base/format.h"
 #include "harness/daemon/client.h"
 #include "harness/verbs/commands.h"
 #include "harness/base/options.h"
