@@ -16,32 +16,7 @@
 #include "core/base/rundir.h"
 #include "harness/store/intake_internal.h"
 #include "harness/store/store_rows.h"
-#include "tests/support/store_fixture.h"
-
-static struct fixture f;
-static char id[CONFIG_ID];
-
-static int setup(void **state)
-{
-    (void)state;
-    fixture_init(&f);
-    fixture_submit(&f, "sweep: s\ngrid: {seed: {range: [1, 4]}}\n");
-    fixture_run_id(&f, "s", 0, id);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    intake_scan_disable(false);
-    fixture_fini(&f);
-    return 0;
-}
-
-static void append(const char *text)
-{
-    fixture_append(&f, id, text, strlen(text));
-}
+#include "tests/support/intake_test.h"
 
 static void bad_lines_are_noted_once(void **state)
 {
@@ -330,12 +305,11 @@ static void numbers_keep_their_bits(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        CASE(bad_lines_are_noted_once),
-        CASE(long_lines_are_bounded),
-        CASE(scanner_agrees_with_jansson),
-        CASE(numbers_keep_their_bits),
+        INTAKE_TEST(bad_lines_are_noted_once),
+        INTAKE_TEST(long_lines_are_bounded),
+        INTAKE_TEST(scanner_agrees_with_jansson),
+        INTAKE_TEST(numbers_keep_their_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -145,6 +145,8 @@ struct intake_result fixture_take(struct fixture *f, const char *run)
 const char fixture_two_by_two[] = "sweep: s\nvariants: {base: {taper.sites: none}, all: {taper.sites: all}}\n"
                                   "grid: {seed: [0, 1]}\nrun: {retries: 1}\n";
 
+const char fixture_eval_line[] = "{\"table\":\"eval\",\"attempt\":1,\"step\":1,\"split\":\"valid\",\"loss\":1}\n";
+
 const struct store_start fixture_start = {"local", "host", "cpu", "cpu:0", "{\"sqlite\":\"3\"}", 1};
 
 struct store_run fixture_find(struct fixture *f, const char *id)
