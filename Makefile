@@ -3,7 +3,7 @@
 FLAVOUR ?= release
 BUILD   := build/$(FLAVOUR)
 CC      := gcc
-PKGS    := openblas jansson libsodium libpcre2-8 libuv yaml-0.1 sqlite3
+PKGS    := openblas jansson libsodium libpcre2-8 libuv yaml-0.1 sqlite3 zlib
 VERSION := 0.1.0
 REVISION := $(shell git describe --always --dirty --exclude='*' 2>/dev/null || echo unknown)
 
@@ -52,7 +52,7 @@ PYTHON ?= /usr/bin/python3
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: help all test tests bench fuzz torture asan ubsan tsan clang lint headers format install uninstall print-flags compdb clean FORCE
+.PHONY: help all test tests bench fuzz torture asan ubsan tsan clang lint headers format man install uninstall print-flags compdb clean FORCE
 
 all: $(BUILD)/taper ## build the program (./taper)
 ifeq ($(FLAVOUR),release)
@@ -77,8 +77,14 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
-# The assembler takes these files in, which -MMD does not see.
-$(BUILD)/harness/base/embedded.o: $(wildcard results/*.sql results/*.css results/tables/* plots/*)
+# Files that the assembler takes into the program, which -MMD does not see: all there are, listed when that changes.
+EMBEDDED := $(sort $(wildcard results/*.sql results/*.css results/tables/* plots/*))
+$(BUILD)/harness/base/embedded.o: CPPFLAGS += -I$(BUILD)/generated
+$(BUILD)/harness/base/embedded.o: $(BUILD)/generated/embedded_files.inc $(EMBEDDED)
+$(BUILD)/generated/embedded_files.inc: FORCE
+	@mkdir -p $(@D)
+	@n=0; for file in $(EMBEDDED); do n=$$((n + 1)); echo "ROW($$n, \"$$file\")"; done > $@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 # The version is compiled into one file, rebuilt only when the revision changes.
 $(BUILD)/core/base/version.o: CPPFLAGS += -DTAPER_VERSION='"$(VERSION)"' -DTAPER_REVISION='"$(REVISION)"'
@@ -265,6 +271,11 @@ uninstall: ## remove what install put there (the same PREFIX, DESTDIR)
 	rm -f $(BINDIR)/taper $(SHAREDIR)/man/man1/taper.1 $(SHAREDIR)/bash-completion/completions/taper \
 	  $(SHAREDIR)/zsh/site-functions/_taper
 	rm -rf $(LIBDIR) $(SHAREDIR)/doc/taper $(SHAREDIR)/taper
+
+man: $(BUILD)/taper ## write the option lists of docs/taper.1 anew, from the program's rows
+	@$(BUILD)/taper help --man > $(BUILD)/options.roff
+	@sed -i -e '/^\.\\" options: begin/r $(BUILD)/options.roff' -e '/^\.\\" options: begin/,/^\.\\" options: end/{/^\.\\" options:/!d}' \
+	  docs/taper.1
 
 print-flags: # how a file is compiled, for tests/cli/clang.sh
 	@echo '$(CPPFLAGS) $(filter-out -MMD -MP,$(CFLAGS))'

@@ -10,7 +10,7 @@ enum { ROWS = 8, THREADS = ROWS * WARP, COLUMNS = 32, GROUPS = 8, CHUNKS_MOST = 
 /* How much of each branch: y = normed * NORMED + folded * FOLDED. */
 static __device__ __forceinline__ float normed_weight(const struct norm_site &site)
 {
-    return site.phase == PHASE_NORMED ? 1.0f : site.phase == PHASE_FOLDED ? 0.0f : site.scalars->gate;
+    return site.phase == PHASE_NORMED ? 1.0f : site.phase == PHASE_FOLDED ? 0.0f : site.gate[0];
 }
 
 template <int W> static __device__ __forceinline__ pack<W> constant(float x)

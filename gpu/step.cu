@@ -105,8 +105,8 @@ __global__ void judge(struct step_verdict a)
         return;
     }
     o->skipped++;
-    for (int g = 0; g < GROUP_COUNT; g++)
-        o->missed_updates[g] += a.scalars->adam_step[g] > 0;
+    for (int i = 0; i < a.counters; i++)
+        a.missed[i] += a.adam_step[i] > 0;
     o->missed_averages += a.averaging;
     if (o->stopped)
         return;

@@ -25,8 +25,8 @@ short(s) = is_block(s) ? sprintf("%s %d", is_mlp(s) ? "mlp" : "attn", block(s)) 
 top_of_all = 1
 low_of_all = 1
 do for [c=1:columns] {
-    if (highest[cell(c, 1)] > top_of_all) { top_of_all = highest[cell(c, 1)] }
-    if (lowest[cell(c, 1)] < low_of_all) { low_of_all = lowest[cell(c, 1)] }
+    if (strlen(drawn(c, 1)) > 0 && highest[cell(c, 1)] > top_of_all) { top_of_all = highest[cell(c, 1)] }
+    if (strlen(drawn(c, 1)) > 0 && lowest[cell(c, 1)] < low_of_all) { low_of_all = lowest[cell(c, 1)] }
 }
 decades = low_of_all > 0 && top_of_all > 100
 # The key names every site of up to nine blocks, else the first, middle and last block's.
@@ -63,7 +63,15 @@ do for [c=1:columns] {
     if ((!decades || 0.8 * low_of_all < 1) && (decades ? 1.25 : 1.05) * top_of_all > 1) {
         set arrow 1 from graph 0, first 1 to graph 1, first 1 nohead lc rgb "#888888" lw 0.8 dt (1,2) back
     }
-    plot $lines index set_of(c, 2, gate_series) using 1:2 axes x1y2 with filledcurves y2=0 fc rgb "#efefef" notitle, \
+    set xtics nomirror out scale 0.6 textcolor rgb "#333333"
+    set autoscale x
+    unset label 5
+    if (strlen(drawn(c, 1)) == 0) {
+        set label 5 "no scale measured yet" at graph 0.5, graph 0.5 center textcolor rgb "#777777" font ",10" front
+        if (!gate_series || !has(c, 2, gate_series)) { set xrange [0:1] }
+    }
+    plot NaN notitle, $lines index set_of(c, gate_series ? 2 : 1, gate_series ? gate_series : 1) using 1:(gate_series ? $2 : NaN) \
+             axes x1y2 with filledcurves y2=0 fc rgb "#efefef" notitle, \
          for [s in drawn(c, 1)] $lines index set_of(c, 1, at(s)) using 1:3:4 with filledcurves \
              fc rgb shade(at(s)) fs transparent solid 0.08 noborder notitle, \
          for [s in drawn(c, 1)] $lines index set_of(c, 1, at(s)) using 1:2 with lines lc rgb shade(at(s)) \

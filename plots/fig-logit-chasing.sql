@@ -1,7 +1,4 @@
 -- Rows 1: RMS of the logits; 2: the gate.
-SELECT size AS col, 1 AS row, variant AS series, seed, state, step AS x, logit_rms AS y, d_model, place,
-    variant || iif((SELECT count(DISTINCT size) FROM run_in_sweep WHERE sweep = :sweep) > 1, ' ' || size, '') AS who
-FROM step_shown WHERE sweep = :sweep
+SELECT r.grp, 1 AS row, r.seed, s.step AS x, s.logit_rms AS y FROM run_drawn r JOIN step_numeric s ON s.run = r.run
 UNION ALL
-SELECT size, 2, 'gate', seed, 'done', step, gate, d_model, 0, '' FROM step_shown WHERE sweep = :sweep AND sites <> 'none'
-ORDER BY d_model, col, row, place, series, x, seed
+SELECT r.grp, 2, r.seed, s.step, s.gate FROM run_drawn r JOIN step_numeric s ON s.run = r.run WHERE r.sites <> 'none'

@@ -1,6 +1,7 @@
-# Training and validation loss against the step.
-panels = 2
-array panel_row[2] = [1, 3]
-array panel_over[2] = [0, 0]
-array panel_label[2] = ["training loss, nats", "validation loss, nats"]
-array panel_scale[2] = ["", ""]
+# Training and validation loss against the step, and the validation loss against the baseline's.
+panels = 3
+array panel_row[3] = [1, 3, 4]
+array panel_over[3] = [0, 0, 0]
+array panel_label[3] = ["training, nats", "validation, nats", "change, %"]
+array panel_scale[3] = ["", "", "zero"]
+array panel_empty[3] = ["no step logged yet", "no evaluation yet", "nothing to compare with"]

@@ -12,10 +12,9 @@ set linetype 7 lc rgb "#cc79a7" lw 1.7 dt (8,6)       pt 12
 set linetype 8 lc rgb "#999999" lw 1.7 dt (3,6)       pt 6
 set linetype cycle 8
 
-kind(v) = v eq "baseline" ? 1 : v eq "internal" ? 2 : v eq "internal+aux" ? 3 : v eq "all" ? 4 : v eq "all+aux" ? 5 : 0
 hue(k) = word("#000000 #0072b2 #56b4e9 #d55e00 #e69f00 #009e73 #cc79a7 #999999", k)
-# Series that are no variant of the paper take the three other styles in turn.
-style(s) = kind(series_name[s]) ? kind(series_name[s]) : 6 + (s - 1) % 3
+# A figure never has two lines of one style: the program deals them out (series_style), and has no more than there are.
+style(s) = series_style[s]
 colour(s) = hue(style(s))
 
 # The data set of a line in $lines and $values, and its points.

@@ -52,19 +52,23 @@ CREATE TABLE run (
     after TEXT NOT NULL,             -- JSON: fold, bench
     config TEXT NOT NULL,            -- JSON: every key
     pack INTEGER NOT NULL DEFAULT 1, -- runs of its shape that may share a worker, itself counted
-    shape TEXT NOT NULL DEFAULT ''   -- equal for runs that may share one; '' when pack is 1
+    shape TEXT NOT NULL DEFAULT '',  -- equal for runs that may share one; '' when pack is 1
+    needs TEXT REFERENCES run (id)   -- a run that must be done before this one may start; NULL: none
 ) STRICT;
 CREATE INDEX run_queue ON run (state, wants, priority DESC, position);
 CREATE INDEX run_pack ON run (shape, priority, position) WHERE pack > 1 AND state = 'queued';
 CREATE INDEX run_sweep ON run (sweep);
 
+-- A row for every place a run has in a sweep: a baseline is one run at every value of gate.end. So who counts runs
+-- takes them once each (DISTINCT, or the view run_in_sweep).
 CREATE TABLE sweep_run (
     sweep TEXT NOT NULL REFERENCES sweep (name),
     run TEXT NOT NULL REFERENCES run (id),
     variant TEXT NOT NULL,           -- the run's name in this sweep
+    point TEXT NOT NULL,             -- JSON: the grid's keys that take several values, as its spec has them at this place
     position INTEGER NOT NULL,       -- in this sweep, from 0
     wanted INTEGER NOT NULL DEFAULT 1, -- 0: cancelled for this sweep; a run nobody wants is cancelled
-    PRIMARY KEY (sweep, run, variant)
+    PRIMARY KEY (sweep, run, variant, point)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sweep_run_run ON sweep_run (run);
 

@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include "core/base/file.h"
+#include "core/base/rundir.h"
 #include "harness/store/intake_internal.h"
-#include "harness/store/store.h"
+#include "harness/store/store_internal.h"
+#include "harness/store/store_rows.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -65,7 +67,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     check(store_runs_each(s, &(struct store_filter){.limit = 1}, keep_id, NULL, &err), &err);
     spec_fini(&spec);
     in = intake_create(s, &home);
-    path = home_run_file(&home, id, HOME_JOURNAL);
+    path = home_run_file(&home, id, RUNDIR_JOURNAL);
     char *run_dir = home_run_dir(&home, id);
     check(file_make_directories(run_dir, &err), &err);
     free(run_dir);
@@ -74,11 +76,11 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 static void forget(void)
 {
-    sqlite3_exec(store_connection(s),
-                 "DELETE FROM step; DELETE FROM site_step; DELETE FROM eval; DELETE FROM bench; DELETE "
-                 "FROM event; DELETE FROM journal; UPDATE run SET val_loss = NULL, params = NULL, fold_error = "
-                 "NULL, device = NULL",
-                 NULL, NULL, NULL);
+    store_exec(s,
+               "DELETE FROM step; DELETE FROM site_step; DELETE FROM eval; DELETE FROM bench; DELETE "
+               "FROM event; DELETE FROM journal; UPDATE run SET val_loss = NULL, params = NULL, fold_error = "
+               "NULL, device = NULL",
+               "forget", NULL);
     unlink(path);
 }
 
@@ -113,12 +115,13 @@ static char *rows(void)
                               "ALL SELECT quote(val_loss) || "
                               "quote(params) || quote(fold_error) || quote(device) FROM run UNION ALL SELECT "
                               "quote(kind) || quote(text) || journal FROM event WHERE journal IS NOT NULL)";
-    sqlite3_stmt *row;
-    if (sqlite3_prepare_v2(store_connection(s), sql, -1, &row, NULL) != SQLITE_OK || sqlite3_step(row) != SQLITE_ROW)
+    struct store_rows *row = NULL;
+    bool found = false;
+    if (store_rows_open(&row, s, "every value", sql, NULL) || store_rows_next(row, &found, NULL) || !found)
         abort();
-    const char *text = (const char *)sqlite3_column_text(row, 0);
+    const char *text = store_rows_at(row, 0).text;
     char *copy = strdup(text ? text : "");
-    sqlite3_finalize(row);
+    store_rows_close(row);
     return copy;
 }
 

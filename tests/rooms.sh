@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The order of the rooms: a file includes from its own room and from those before it, never from one after it.
-#   tests/rooms.sh [DIRECTORY]    the source tree (default: this one); exit status 1 when an include points upwards
+# The order of the rooms: a file includes from its own room and from those before it, never from one after it. And one
+# door to the database: its connection is the store's, and that of the verb that runs SQL people bring.
+#   tests/rooms.sh [DIRECTORY]    the source tree (default: this one); exit status 1 when an include breaks a rule
 set -u
 cd "${1:-$(dirname "$0")/..}" || exit 1
 
@@ -29,3 +30,9 @@ find core gpu harness -name '*.[ch]' -o -name '*.inc' -o -name '*.cu' -o -name '
         }
     }
     END { exit bad }'
+rooms_hold=$?
+
+doors=$(grep -rl '^#include "harness/store/\(store_connection\|store_internal\).h"' harness |
+    grep -v -e '^harness/store/' -e '^harness/verbs/cmd_query.c$' | sort)
+[ -z "$doors" ] || sed 's/$/: reads past the store; harness\/store\/store_rows.h is for that/' <<< "$doors"
+[ $rooms_hold -eq 0 ] && [ -z "$doors" ]

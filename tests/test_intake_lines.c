@@ -13,33 +13,10 @@
 
 #include "core/base/memory.h"
 #include "core/base/rng.h"
+#include "core/base/rundir.h"
 #include "harness/store/intake_internal.h"
-#include "tests/support/store_fixture.h"
-
-static struct fixture f;
-static char id[CONFIG_ID];
-
-static int setup(void **state)
-{
-    (void)state;
-    fixture_init(&f);
-    fixture_submit(&f, "sweep: s\ngrid: {seed: {range: [1, 4]}}\n");
-    fixture_run_id(&f, "s", 0, id);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    intake_scan_disable(false);
-    fixture_fini(&f);
-    return 0;
-}
-
-static void append(const char *text)
-{
-    fixture_append(&f, id, text, strlen(text));
-}
+#include "harness/store/store_rows.h"
+#include "tests/support/intake_test.h"
 
 static void bad_lines_are_noted_once(void **state)
 {
@@ -107,7 +84,7 @@ static void bad_lines_are_noted_once(void **state)
     assert_non_null(strstr(text, ": garbage"));
     free(text);
     /* Read again from the start: noted once all the same. */
-    char *path = home_run_file(&f.home, id, HOME_JOURNAL), *copy = memory_format("%s.copy", path);
+    char *path = home_run_file(&f.home, id, RUNDIR_JOURNAL), *copy = memory_format("%s.copy", path);
     char *command = memory_format("cp '%s' '%s' && mv '%s' '%s'", path, copy, copy, path);
     assert_int_equal(system(command), 0);
     out = fixture_take(&f, id);
@@ -259,14 +236,12 @@ static void scanner_agrees_with_jansson(void **state)
         char *rows[2];
         struct intake_result out[2];
         char lines[20][1024];
-        char *path = home_run_file(&f.home, id, HOME_JOURNAL);
+        char *path = home_run_file(&f.home, id, RUNDIR_JOURNAL);
         for (int i = 0; i < 20; i++)
             random_line(&rng, &n, lines[i], sizeof lines[i]);
         for (int slow = 0; slow < 2; slow++) {
             unlink(path);
-            sqlite3_exec(store_connection(f.s),
-                         "DELETE FROM step; DELETE FROM site_step; DELETE FROM journal; DELETE FROM event", NULL, NULL,
-                         NULL);
+            fixture_change(&f, "DELETE FROM step; DELETE FROM site_step; DELETE FROM journal; DELETE FROM event");
             for (int i = 0; i < 20; i++) {
                 append(lines[i]);
                 append("\n");
@@ -307,13 +282,16 @@ static void numbers_keep_their_bits(void **state)
         append(line);
     }
     assert_int_equal(fixture_take(&f, id).bad, 0);
-    sqlite3_stmt *row;
-    assert_int_equal(sqlite3_prepare_v2(store_connection(f.s), "SELECT step, ce, aux FROM step", -1, &row, NULL),
-                     SQLITE_OK);
-    while (sqlite3_step(row) == SQLITE_ROW) {
-        int i = sqlite3_column_int(row, 0);
+    struct store_rows *rows = NULL;
+    bool found = false;
+    GOOD(store_rows_open(&rows, f.s, "test", "SELECT step, ce, aux FROM step", err));
+    for (;;) {
+        GOOD(store_rows_next(rows, &found, err));
+        if (!found)
+            break;
+        int i = (int)store_rows_at(rows, 0).integer;
         uint64_t bits = rng_u64(&rng, (uint64_t)i);
-        double x, got = sqlite3_column_double(row, 1), nine = sqlite3_column_double(row, 2);
+        double x, got = store_rows_at(rows, 1).number, nine = store_rows_at(rows, 2).number;
         char text[40];
         if (i % 2)
             bits = (bits & 0x800fffffffffffffull) | (uint64_t)(1023 - 40 + i % 80) << 52;
@@ -322,17 +300,16 @@ static void numbers_keep_their_bits(void **state)
         snprintf(text, sizeof text, "%.9g", x);
         assert_true(nine == strtod(text, NULL));
     }
-    sqlite3_finalize(row);
+    store_rows_close(rows);
 }
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        CASE(bad_lines_are_noted_once),
-        CASE(long_lines_are_bounded),
-        CASE(scanner_agrees_with_jansson),
-        CASE(numbers_keep_their_bits),
+        INTAKE_TEST(bad_lines_are_noted_once),
+        INTAKE_TEST(long_lines_are_bounded),
+        INTAKE_TEST(scanner_agrees_with_jansson),
+        INTAKE_TEST(numbers_keep_their_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

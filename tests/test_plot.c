@@ -21,19 +21,21 @@
 #include "tests/support/fixture_db.h"
 
 static struct fixture f;
+static struct results from;
 
 static int setup(void **state)
 {
     (void)state;
     fixture_init(&f);
     fixture_db_fill(&f);
-    GOOD(result_views(f.s, err));
+    GOOD(results_init(&from, f.s, NULL, err));
     return 0;
 }
 
 static int teardown(void **state)
 {
     (void)state;
+    results_fini(&from);
     fixture_fini(&f);
     return 0;
 }
@@ -47,10 +49,9 @@ static bool have_gnuplot(void)
 
 static struct plot_data data_of(const char *sql)
 {
-    struct result_rows rows;
     struct plot_data d;
-    GOOD(result_query(&rows, store_connection(f.s), "test", sql, "paper", err));
-    GOOD(plot_data_make(&d, &rows, "test", err));
+    GOOD(results_prepare(&from, "paper", err));
+    GOOD(plot_data_make(&d, f.s, "test", sql, "paper", NULL, NULL, 0, err));
     return d;
 }
 
@@ -61,7 +62,7 @@ static void means_and_bands_are_those_of_the_seeds(void **state)
         data_of("SELECT 'c' AS col, 1 AS row, variant AS series, seed, state, step AS x, logit_rms AS y FROM "
                 "step_shown WHERE sweep = :sweep ORDER BY place, x, seed");
     assert_int_equal(d.columns, 1);
-    assert_int_equal(d.series, 5);
+    assert_int_equal(d.series, 7);
     for (int s = 0; s < 5; s++) {
         const struct plot_line *line = plot_data_line(&d, 0, 0, s);
         assert_string_equal(d.series_names[s], fixture_db_variant(s));
@@ -86,9 +87,8 @@ static void means_and_bands_are_those_of_the_seeds(void **state)
         }
     }
     assert_int_equal(d.left_out, 5);
-    assert_non_null(strstr(d.unfinished, "baseline seed 4 (running)"));
-    assert_non_null(strstr(d.unfinished, "internal seed 3 (failed)"));
-    assert_true(d.seeds_low == 4 && d.seeds_high == 5 && !d.binned);
+    assert_true(d.seeds_low == 2 && d.seeds_high == 5 && !d.binned && d.fewer);
+    assert_true(plot_data_line(&d, 0, 0, 1)->points[4].fewer && !plot_data_line(&d, 0, 0, 1)->points[3].fewer);
     plot_data_fini(&d);
 }
 
@@ -146,7 +146,7 @@ static void texts_cannot_leave_their_quotes(void **state)
 static char *drawn(const char *id, enum plot_format format, size_t *size)
 {
     struct plot_image image;
-    GOOD(plot_figure_make(&image, f.s, id, NULL, format, false, NULL, err));
+    GOOD(plot_figure_make(&image, &from, id, NULL, 0, format, false, NULL, err));
     char *bytes = image.bytes;
     if (size)
         *size = image.size;
@@ -198,24 +198,24 @@ static void a_drawing_holds_the_extremes(void **state)
     if (!have_gnuplot())
         skip();
     char *svg = drawn("fig-logit-chasing", PLOT_SVG, NULL);
-    double top[5], bottom[5], left, right, want_high[5], want_low[5];
+    double top[7], bottom[7], left, right, want_high[7], want_low[7];
     int found = 0;
     static const char band[] = "fill-opacity = '0.170000' points = '";
     for (const char *p = svg; (p = strstr(p, band)); found++) {
         p += strlen(band);
-        assert_true(found < 5);
+        assert_true(found < 7);
         assert_true(extremes(p, &left, &right, &top[found], &bottom[found]) >= 20);
     }
-    assert_int_equal(found, 5);
-    for (int v = 0; v < 5; v++) {
+    assert_int_equal(found, 7);
+    for (int v = 0; v < 7; v++) {
         want_high[v] = -INFINITY;
         want_low[v] = fixture_db_logits(v, 0, 1);
-        for (int seed = 0; seed < 5; seed++)
+        for (int seed = 0; seed < (v < 5 ? 5 : 2); seed++)
             if (!(v == 2 && seed == 4) && !(v == 0 && seed == 4))
                 want_high[v] = fmax(want_high[v], fixture_db_logits(v, seed, 100));
     }
     double scale = (bottom[3] - top[3]) / (want_high[3] - want_low[3]); /* pixels a unit, from the tallest */
-    for (int v = 0; v < 5; v++) {
+    for (int v = 0; v < 7; v++) {
         if (fabs((bottom[v] - top[v]) - scale * (want_high[v] - want_low[v])) > 0.3)
             fail_msg("%s: %g pixels high, want %g", fixture_db_variant(v), bottom[v] - top[v],
                      scale * (want_high[v] - want_low[v]));
@@ -232,8 +232,13 @@ static void small_print_tells_all(void **state)
     char *caption = strstr(script, "\ncaption = ");
     assert_non_null(caption);
     *strchr(caption + 1, '\n') = '\0';
-    static const char *const parts[] = {"Sweep paper", "29 runs: 26 done, 1 failed", "taper ",
-                                        "5 values missing or not", "internal seed 3 (failed)"};
+    static const char *const parts[] = {"Sweep paper",
+                                        "29 runs: 26 done, 1 failed",
+                                        "taper ",
+                                        "5 values missing or not",
+                                        "internal seed 3 (failed)",
+                                        "baseline seed 4 (running)",
+                                        "dotted where seeds are missing"};
     for (char *p = caption; *p; p++) /* line breaks stand as \n */
         if (p[0] == '\\' && p[1] == 'n')
             memmove(p, p + 1, strlen(p)), *p = ' ';
@@ -254,18 +259,20 @@ static void nothing_to_draw_says_why(void **state)
     fixture_submit(&f, "sweep: bare\nbase: {train.steps: 120}\nvariants: {all: {taper.sites: all}}\n");
     for (int i = 0; plot_figure_id(i); i++) {
         why = (struct error){0};
-        assert_int_equal(plot_figure_make(&image, f.s, plot_figure_id(i), "bare", PLOT_SCRIPT, false, &empty, &why),
-                         STATUS_FAILED);
+        assert_int_equal(
+            plot_figure_make(&image, &from, plot_figure_id(i), "bare", 0, PLOT_SCRIPT, false, &empty, &why),
+            STATUS_FAILED);
         assert_true(empty);
         assert_null(image.bytes);
         assert_non_null(strstr(why.text, "nothing to draw in sweep bare: no "));
     }
     why = (struct error){0};
-    assert_int_equal(plot_figure_make(&image, f.s, "fig-nine", NULL, PLOT_SVG, false, &empty, &why), STATUS_BAD_INPUT);
+    assert_int_equal(plot_figure_make(&image, &from, "fig-nine", NULL, 0, PLOT_SVG, false, &empty, &why),
+                     STATUS_BAD_INPUT);
     assert_non_null(strstr(why.text, "no figure 'fig-nine'"));
     assert_false(empty);
     why = (struct error){0};
-    assert_int_equal(plot_figure_make(&image, f.s, "fig-loss", "nine", PLOT_SVG, false, &empty, &why),
+    assert_int_equal(plot_figure_make(&image, &from, "fig-loss", "nine", 0, PLOT_SVG, false, &empty, &why),
                      STATUS_BAD_INPUT);
 }
 

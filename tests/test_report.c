@@ -19,19 +19,21 @@
 #include "tests/support/fixture_db.h"
 
 static struct fixture f;
+static struct results from;
 
 static int setup(void **state)
 {
     (void)state;
     fixture_init(&f);
     fixture_db_fill(&f);
-    GOOD(result_views(f.s, err));
+    GOOD(results_init(&from, f.s, NULL, err));
     return 0;
 }
 
 static int teardown(void **state)
 {
     (void)state;
+    results_fini(&from);
     fixture_fini(&f);
     return 0;
 }
@@ -46,8 +48,9 @@ static char *checks(const char *sweep)
 {
     char *text = NULL;
     size_t size = 0;
+    GOOD(results_prepare(&from, sweep, err));
     FILE *out = open_memstream(&text, &size);
-    GOOD(report_put_checks(out, f.s, sweep, err));
+    GOOD(report_put_checks(out, &from, sweep, err));
     fclose(out);
     return text;
 }
@@ -77,14 +80,13 @@ static void chasing_takes_more_than_chance(void **state)
 {
     (void)state;
     static const char set[] =
-        "UPDATE step SET logit_rms = %s WHERE run IN (SELECT run FROM sweep_run WHERE variant = 'all') "
-        "RETURNING 1";
+        "UPDATE step SET logit_rms = %s WHERE run IN (SELECT run FROM sweep_run WHERE variant = 'all')";
     static const char *const rows[][2] = {
         {"2.9", "<li class=\"open\">Logit chasing: too small here to be told from chance."},
         {"2.0", "<li class=\"fails\">Logit chasing: not visible here."}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char *sql = memory_format(set, rows[i][0]);
-        assert_int_equal(fixture_integer(&f, sql), 1);
+        assert_true(fixture_change(&f, sql) > 0);
         char *text = checks("paper");
         holds(text, rows[i][1]);
         free(text);
@@ -115,7 +117,7 @@ static void texts_are_escaped(void **state)
     if (system("command -v gnuplot > /dev/null 2>&1") != 0)
         skip();
     FILE *out = open_memstream(&text, &size);
-    GOOD(report_write(out, f.s, NULL, err));
+    GOOD(report_write(out, &from, NULL, err));
     fclose(out);
     holds(text, "<p class=\"lead\">A sweep &lt;made up&gt; &amp; &quot;full of trouble&quot;</p>");
     holds(text, "about: A sweep &lt;made up&gt; &amp;"); /* in the YAML at the end */
@@ -131,12 +133,14 @@ static void no_sweep_no_report(void **state)
     struct fixture empty;
     struct error why = {0};
     fixture_init(&empty);
-    GOOD(result_views(empty.s, err));
-    assert_int_equal(report_write(stderr, empty.s, NULL, &why), STATUS_BAD_INPUT);
+    struct results none;
+    GOOD(results_init(&none, empty.s, NULL, err));
+    assert_int_equal(report_write(stderr, &none, NULL, &why), STATUS_BAD_INPUT);
     holds(why.text, "no sweep to report on");
     why = (struct error){0};
-    assert_int_equal(report_write(stderr, f.s, "papier", &why), STATUS_BAD_INPUT);
+    assert_int_equal(report_write(stderr, &from, "papier", &why), STATUS_BAD_INPUT);
     holds(why.text, "paper");
+    results_fini(&none);
     fixture_fini(&empty);
 }
 
@@ -163,7 +167,8 @@ static void the_paper_s_sweeps_load(void **state)
     static const struct {
         const char *path;
         int runs;
-    } specs[] = {{"experiments/demo.yaml", 33},
+    } specs[] = {{"experiments/demo.yaml", 36},
+                 {"experiments/probe.yaml", 64},
                  {"experiments/tinystories.yaml", 120},
                  {"experiments/ablation-gate.yaml", 24},
                  {"experiments/ablation-lambda.yaml", 33},

@@ -12,6 +12,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "harness/store/store_rows.h"
 #include "tests/support/scheduler_bed.h"
 
 static void in_the_order_of_priority_and_arrival(void **state)
@@ -189,11 +190,13 @@ static void a_start_that_fails_counts(void **state)
     for (int i = 0; i < 20; i++)
         bed_turn();
     struct store_run run;
-    sqlite3_stmt *row;
-    sqlite3_prepare_v2(store_connection(bed.store), "SELECT id FROM run", -1, &row, NULL);
-    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-    assert_int_equal(store_run_find(bed.store, (const char *)sqlite3_column_text(row, 0), &run, NULL), STATUS_OK);
-    sqlite3_finalize(row);
+    struct store_rows *rows = NULL;
+    bool found = false;
+    assert_int_equal(store_rows_open(&rows, bed.store, "test", "SELECT id FROM run", NULL), STATUS_OK);
+    assert_int_equal(store_rows_next(rows, &found, NULL), STATUS_OK);
+    assert_true(found);
+    assert_int_equal(store_run_find(bed.store, store_rows_at(rows, 0).text, &run, NULL), STATUS_OK);
+    store_rows_close(rows);
     assert_int_equal(run.state, RUN_FAILED);
     assert_int_equal(run.attempts, 3);
     assert_int_equal(slots_free(bed.slots, DEVICE_CPU), 1);
@@ -316,7 +319,7 @@ int main(void)
                                        WITH_HOME(failures_are_retried_with_growing_delays),
                                        WITH_HOME(memory_that_ran_out),
                                        WITH_HOME(what_diverged_is_not_tried_again),
-                                       WITH_HOME(what_does_not_count),
+                                       WITH_HOME(a_full_disk_counts_for_nothing), WITH_HOME(what_does_not_count),
                                        WITH_HOME(lost_again_and_again_waits),
                                        WITH_HOME(a_start_that_fails_counts),
                                        WITH_HOME(cancelled_only_when_gone),

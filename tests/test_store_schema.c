@@ -14,23 +14,7 @@
 #include "core/base/memory.h"
 #include "harness/base/embedded.h"
 #include "harness/store/store_internal.h"
-#include "tests/support/store_fixture.h"
-
-static struct fixture f;
-
-static int setup(void **state)
-{
-    (void)state;
-    fixture_init(&f);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    fixture_fini(&f);
-    return 0;
-}
+#include "tests/support/store_test.h"
 
 /* What a program leaves that was killed before its first transaction. */
 static void reader_brings_a_schema_up_to_date(void **state)
@@ -41,10 +25,7 @@ static void reader_brings_a_schema_up_to_date(void **state)
     GOOD(file_write_all(f.home.database, "", 0, err));
     struct store *writer_elsewhere = NULL;
     GOOD(store_open(&reader, &f.home, STORE_READ, err));
-    sqlite3_stmt *row;
-    assert_int_equal(sqlite3_prepare_v2(store_connection(reader), "SELECT count(*) FROM sweep_status", -1, &row, NULL),
-                     SQLITE_OK);
-    sqlite3_finalize(row);
+    GOOD(store_exec(reader, "SELECT count(*) FROM sweep_status", "test", err));
     store_close(reader);
     /* Not while somebody holds the lock. */
     GOOD(store_open(&writer_elsewhere, &f.home, STORE_WRITE, err));
@@ -126,27 +107,21 @@ static const char version_1[] =
     "('0123456789ab', 'decode', 'fused', 1, 128, 1500, 1, 15, 'cpu avx512 bf16, 2 threads', 1),"
     "('0123456789ab', 'last-token', 'fused', 1, 64, 2000, 1, 15, 'cuda ops', 1),"
     "('ffffffffffff', 'last-token', 'fused', 1, 64, 'NaN', 1, 15, 'cpu ops', NULL);"
+    /* Its views read tables that later versions replace. */
+    "CREATE VIEW run_in_sweep AS SELECT m.sweep, m.variant, r.id AS run FROM sweep_run m JOIN run r ON r.id = m.run;"
+    "CREATE VIEW bench_numeric AS SELECT run, iif(typeof(ms) = 'text', NULL, ms) AS ms FROM bench;"
+    "INSERT INTO meta VALUES ('views', 'digest of version 1');"
     "PRAGMA user_version = 1;";
 
 /* Columns of every table, as one text. */
-static char *describe(sqlite3 *db)
+static char *describe(struct fixture *of)
 {
-    sqlite3_stmt *row;
-    assert_int_equal(
-        sqlite3_prepare_v2(db,
-                           "SELECT group_concat(line, char(10)) FROM (SELECT t.name || '.' || c.name || ' ' || c.type "
-                           "|| ' ' || c.\"notnull\" || "
-                           "' ' || c.pk || ' ' || coalesce(c.dflt_value, '') AS line FROM sqlite_schema t, "
-                           "pragma_table_info(t.name) c "
-                           "WHERE t.type = 'table' UNION ALL SELECT i.name || ' on ' || i.tbl_name || ' ' || "
-                           "coalesce(x.name, '') || x.seqno "
-                           "FROM sqlite_schema i, pragma_index_info(i.name) x WHERE i.type = 'index' ORDER BY 1)",
-                           -1, &row, NULL),
-        SQLITE_OK);
-    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-    char *text = memory_string((const char *)sqlite3_column_text(row, 0));
-    sqlite3_finalize(row);
-    return text;
+    return fixture_text(of, "SELECT group_concat(line, char(10)) FROM (SELECT t.name || '.' || c.name || ' ' || c.type "
+                            "|| ' ' || c.\"notnull\" || ' ' || c.pk || ' ' || coalesce(c.dflt_value, '') AS line "
+                            "FROM sqlite_schema t, pragma_table_info(t.name) c "
+                            "WHERE t.type = 'table' UNION ALL SELECT i.name || ' on ' || i.tbl_name || ' ' || "
+                            "coalesce(x.name, '') || x.seqno "
+                            "FROM sqlite_schema i, pragma_index_info(i.name) x WHERE i.type = 'index' ORDER BY 1)");
 }
 
 static void version_1_is_brought_up_to_date(void **state)
@@ -154,7 +129,7 @@ static void version_1_is_brought_up_to_date(void **state)
     (void)state;
     sqlite3 *db;
     struct store *reader = NULL;
-    char *fresh = describe(store_connection(f.s));
+    char *fresh = describe(&f);
     fixture_close(&f);
     assert_int_equal(unlink(f.home.database), 0);
     assert_int_equal(sqlite3_open(f.home.database, &db), SQLITE_OK);
@@ -163,7 +138,7 @@ static void version_1_is_brought_up_to_date(void **state)
     fixture_open(&f);
     GOOD(store_open(&reader, &f.home, STORE_READ, err));
     store_close(reader);
-    char *migrated = describe(store_connection(f.s));
+    char *migrated = describe(&f);
     assert_string_equal(migrated, fresh);
     assert_int_equal(fixture_integer(&f, "SELECT seed FROM run WHERE id = '0123456789ab'"), 7);
     assert_int_equal(fixture_integer(&f, "SELECT ce = 6.5 FROM step_last"), 1);
@@ -172,6 +147,11 @@ static void version_1_is_brought_up_to_date(void **state)
         fixture_integer(&f, "SELECT group_concat(tokens_per_s || weights, ' ') = '1000fp32 1500bf16 2000bf16 NaNfp32' "
                             "FROM (SELECT * FROM bench ORDER BY run, kind, context)"),
         1);
+    assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM run WHERE needs IS NULL"), 1);
+    assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM run_at_point WHERE sweep = 'old' AND variant = 'all' "
+                                         "AND point = '{}' AND position = 0"),
+                     1);
+    assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM pragma_foreign_key_check"), 0);
     assert_int_equal(fixture_integer(&f, "PRAGMA user_version"), store_version_known());
     free(fresh);
     free(migrated);
@@ -227,11 +207,10 @@ static void files_are_embedded_whole(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        CASE(reader_brings_a_schema_up_to_date), CASE(version_1_is_brought_up_to_date),
-        CASE(migrations_go_step_by_step),        CASE(views_follow_their_text),
-        CASE(files_are_embedded_whole),
+        STORE_TEST(reader_brings_a_schema_up_to_date), STORE_TEST(version_1_is_brought_up_to_date),
+        STORE_TEST(migrations_go_step_by_step),        STORE_TEST(views_follow_their_text),
+        STORE_TEST(files_are_embedded_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,23 +10,7 @@
 #include <cmocka.h>
 
 #include "harness/store/store_internal.h"
-#include "tests/support/store_fixture.h"
-
-static struct fixture f;
-
-static int setup(void **state)
-{
-    (void)state;
-    fixture_init(&f);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    fixture_fini(&f);
-    return 0;
-}
+#include "tests/support/store_test.h"
 
 static void submit_makes_runs(void **state)
 {
@@ -117,6 +101,39 @@ static void runs_are_shared_between_sweeps(void **state)
     free(owner);
 }
 
+/* A variant that takes no part in the grid is one run at all its points: it is queued and counted once. */
+static void one_run_at_many_points(void **state)
+{
+    (void)state;
+    struct store_submitted out = fixture_submit(
+        &f, "sweep: s\nvariants: {baseline: {taper.sites: none, gate.end: 40%}, all: {taper.sites: all}}\n"
+            "grid: {gate.end: [20%, 40%, 300], seed: [0, 1], aux.lambda: [0.5]}\n");
+    assert_int_equal(out.runs, 8);
+    assert_int_equal(out.fresh, 8);
+    assert_int_equal(out.doubles, 4);
+    assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM run"), 8);
+    assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM run_in_sweep"), 8);
+    assert_int_equal(fixture_integer(&f, "SELECT runs FROM sweep_status"), 8);
+    assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM run_at_point"), 12);
+    char *points = fixture_text(&f, "SELECT group_concat(point, ' ') FROM (SELECT point FROM run_at_point "
+                                    "WHERE variant = 'baseline' AND seed = 1 ORDER BY position)");
+    assert_string_equal(points, "{\"gate.end\":\"20%\",\"seed\":1} {\"gate.end\":\"40%\",\"seed\":1} "
+                                "{\"gate.end\":300,\"seed\":1}");
+    free(points);
+    char *first = fixture_text(&f, "SELECT min(point) || count(*) FROM run_in_sweep WHERE variant = 'baseline' "
+                                   "AND seed = 1");
+    assert_string_equal(first, "{\"gate.end\":\"20%\",\"seed\":1}1");
+    free(first);
+    /* Cancelled and taken up again as one, too. */
+    struct store_changed changed;
+    GOOD(store_cancel(f.s, "s", NULL, "test", &changed, err));
+    assert_int_equal(changed.queued, 8);
+    GOOD(store_retry(f.s, "s", NULL, &changed, err));
+    assert_int_equal(changed.queued, 8);
+    fixture_submit(&f, "sweep: t\nbase: {seed: 3}\n");
+    assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM run_at_point WHERE sweep = 't' AND point = '{}'"), 1);
+}
+
 static void more_after_queues_a_done_run_again(void **state)
 {
     (void)state;
@@ -205,15 +222,15 @@ static void runs_are_found_by_the_start_of_their_id(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        CASE(submit_makes_runs),
-        CASE(names_agree_with_the_configuration),
-        CASE(runs_are_shared_between_sweeps),
-        CASE(more_after_queues_a_done_run_again),
-        CASE(changed_sweep_drops_runs),
-        CASE(failed_submit_leaves_nothing),
-        CASE(runs_are_found_by_the_start_of_their_id),
+        STORE_TEST(submit_makes_runs),
+        STORE_TEST(names_agree_with_the_configuration),
+        STORE_TEST(runs_are_shared_between_sweeps),
+        STORE_TEST(one_run_at_many_points),
+        STORE_TEST(more_after_queues_a_done_run_again),
+        STORE_TEST(changed_sweep_drops_runs),
+        STORE_TEST(failed_submit_leaves_nothing),
+        STORE_TEST(runs_are_found_by_the_start_of_their_id),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

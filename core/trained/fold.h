@@ -22,7 +22,7 @@ struct fold_check {
 
 /* Compare the logits of two models of one configuration, one folded, at gate 0, on `count` windows of T tokens.
  * Windows are of cfg.context tokens or fewer. windows [count][T] host memory. */
-int fold_verify(const struct model *plain, const struct model *folded, const int32_t *windows, int count, int T,
+int fold_verify(struct model *plain, struct model *folded, const int32_t *windows, int count, int T,
                 struct fold_check *out, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* Files that are compiled into the program: the schema, the views, the tables' queries, the figures' scripts.
  *
- * The rows stand in embedded.c; a new file is one row there. */
+ * A file in results/, results/tables/ or plots/ is one of them by being there. */
 #ifndef TAPER_HARNESS_BASE_EMBEDDED_H
 #define TAPER_HARNESS_BASE_EMBEDDED_H
 
@@ -15,7 +15,7 @@ struct embedded {
 /* NULL when there is none. */
 const struct embedded *embedded_find(const char *name);
 
-/* The i-th file, in the order of the rows; NULL past the last. */
+/* The i-th file, in the order of their names; NULL past the last. */
 const struct embedded *embedded_at(int i);
 
 #endif

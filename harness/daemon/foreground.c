@@ -1,3 +1,4 @@
+#include "harness/base/format.h"
 #include "harness/daemon/foreground.h"
 
 #include <signal.h>
@@ -80,8 +81,8 @@ static void draw(struct foreground *f)
     sweep = json_array_get(json_object_get(all, "sweeps"), 0);
     erase(f);
     snprintf(text, sizeof text, "%s: %s; %s so far, %s left", f->sweep, status_counts(sweep, counts),
-             status_duration(1e-9 * (double)(uv_hrtime() - f->begun), spent),
-             status_duration(time_left(sweep, json_object_get(all, "live")), left));
+             format_duration(spent, 1e-9 * (double)(uv_hrtime() - f->begun)),
+             format_duration(left, time_left(sweep, json_object_get(all, "live"))));
     put_line(f, text, columns);
     for (i = 0; (row = json_array_get(json_object_get(all, "live"), i)); i++) {
         char live[256];
@@ -143,6 +144,18 @@ static void on_signal(uv_signal_t *handle, int number)
     on_changed(f);
 }
 
+/* Nothing would ever start, and nobody could resume the queue while this process has the home. */
+static int refuse_paused(struct foreground *f, struct error *err)
+{
+    bool paused = false;
+    int status = store_queue_paused(f->engine.store, &paused, err);
+    if (!status && paused)
+        status = error_set(err, STATUS_BAD_INPUT,
+                           "the queue of home %s is paused, so nothing was submitted; 'taper resume' lets it go on",
+                           f->engine.home.dir);
+    return status;
+}
+
 static int queue_sweep(struct foreground *f, const json_t *submit, struct error *err)
 {
     struct requests requests = {.home = &f->engine.home, .store = f->engine.store};
@@ -202,7 +215,9 @@ int foreground_run(const struct engine_options *options, const char *home, const
     if (!status) {
         f->terminal = isatty(2);
         f->begun = uv_hrtime();
-        status = queue_sweep(f, submit, err);
+        status = refuse_paused(f, err);
+        if (!status)
+            status = queue_sweep(f, submit, err);
         if (!status)
             status = scheduler_recover(f->engine.scheduler, err);
         if (!status) {

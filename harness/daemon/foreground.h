@@ -10,7 +10,8 @@
 #include "harness/daemon/daemon_engine.h"
 
 /* Queue `submit` (the body of a submit request; borrowed) and run it. STATUS_OK: all done. STATUS_STOPPED: interrupted,
- * can be gone on with. STATUS_FAILED: a run failed or was cancelled. */
+ * can be gone on with. STATUS_FAILED: a run failed or was cancelled. STATUS_BAD_INPUT: the queue is
+ * paused; nothing was queued. */
 int foreground_run(const struct engine_options *options, const char *home, const json_t *submit, struct error *err);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "core/base/rundir.h"
 #include "harness/base/libraries.h"
 #include "harness/queue/scheduler_internal.h"
 #include "harness/store/store_queue.h"
@@ -82,7 +83,7 @@ void scheduler_clear(struct scheduler *s)
 /* config.json as the store has it; the worker checks it. Left alone when it is right already. */
 static int write_config(const char *dir, const char *text, struct error *err)
 {
-    char *path = file_join(dir, HOME_CONFIG), *aside = memory_format("%s.new", path);
+    char *path = file_join(dir, RUNDIR_CONFIG), *aside = memory_format("%s.new", path);
     size_t length = strlen(text);
     struct file_map old = {0};
     bool same = file_map_open(&old, path, NULL) == STATUS_OK && old.size == length && !memcmp(old.data, text, length);
@@ -108,7 +109,7 @@ static int prepare_dir(struct scheduler *s, const struct store_run *run, const c
                        struct error *err)
 {
     char *config = NULL;
-    int status = store_queue_texts(&s->queue, s->o.store, run->id, &config, after, err);
+    int status = store_queue_texts(s->o.store, run->id, &config, after, err);
     if (!status && mkdir(dir, 0777) != 0 && errno != EEXIST)
         status = file_make_directories(dir, err);
     if (!status)
@@ -157,8 +158,8 @@ static int find_mates(struct scheduler *s, struct start *start, struct error *er
     if (most > SPEC_PACK_MOST)
         most = SPEC_PACK_MOST;
     if (most > 1)
-        status = store_queue_mates(&s->queue, s->o.store, s->o.sweep, first, scheduler_clock(s), most - 1,
-                                   &start->runs[1], &more, err);
+        status =
+            store_queue_mates(s->o.store, s->o.sweep, first, scheduler_clock(s), most - 1, &start->runs[1], &more, err);
     start->count = 1 + more;
     return status;
 }
@@ -277,8 +278,7 @@ static void fill_pool(struct scheduler *s, int pool, bool *started)
         struct error err = {0};
         struct start start = {.count = 0};
         bool found = false;
-        if (store_queue_next(&s->queue, s->o.store, s->o.sweep, pool, widest, scheduler_clock(s), &start.runs[0],
-                             &found, &err)) {
+        if (store_queue_next(s->o.store, s->o.sweep, pool, widest, scheduler_clock(s), &start.runs[0], &found, &err)) {
             scheduler_fault(s, store_trouble(s->o.store), err.text);
             return;
         }
@@ -308,7 +308,7 @@ static void on_fill(uv_timer_t *timer)
         scheduler_changed(s);
     /* With nothing free, an end will bring us here again. */
     if (slots_free(s->o.slots, DEVICE_CPU) + slots_free(s->o.slots, DEVICE_CUDA) > 0 &&
-        store_next_delay(s->o.store, now, &when, NULL) == STATUS_OK && when > now) {
+        store_queue_delay(s->o.store, now, &when, NULL) == STATUS_OK && when > now) {
         uv_timer_start(&s->delay_timer, on_fill, (uint64_t)((when - now) / 1000 + 1), 0);
     } else if (slots_total(s->o.slots, DEVICE_CUDA) > 0) {
         uv_timer_start(&s->delay_timer, on_fill, 5000, 0); /* a busy GPU may have become free */
@@ -536,7 +536,6 @@ void scheduler_destroy(struct scheduler *s)
     if (!s)
         return;
     intake_destroy(s->intake);
-    store_queue_fini(&s->queue);
     while (s->jobs)
         scheduler_forget(s, s->jobs);
     free(s->libraries);

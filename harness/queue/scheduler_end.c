@@ -7,7 +7,7 @@
 #include "harness/queue/scheduler_internal.h"
 #include "harness/store/store_queue.h"
 
-enum { LOST_WAIT_MOST_S = 60, RETRY_WAIT_MOST_S = 600, INTAKE_BUDGET = 8 << 20 };
+enum { LOST_WAIT_MOST_S = 60, INTAKE_BUDGET = 8 << 20 };
 
 static int64_t growing(double first, int times, double most)
 {
@@ -30,7 +30,7 @@ static void judge_failure(struct scheduler *s, const struct job *job, const stru
 {
     v->counts = true;
     v->next = run->failures + 1 > run->retries ? RUN_FAILED : RUN_QUEUED;
-    v->wait = growing(s->o.retry_delay, run->failures, RETRY_WAIT_MOST_S);
+    v->wait = growing(s->o.retry_delay, run->failures, STORE_DELAY_MOST_S);
     if (scheduler_room(s) < s->o.min_free) {
         v->next = RUN_QUEUED;
         v->counts = false;

@@ -33,7 +33,6 @@ struct job {
 struct scheduler {
     struct scheduler_options o;
     struct intake *intake;
-    struct store_queue queue;
     struct job *jobs;
     bool draining;
     char trouble[512];

@@ -1,6 +1,7 @@
 #include "harness/results/gnuplot.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,12 +81,17 @@ static const char *message_of(const char *said)
     return at ? at + 1 : said;
 }
 
+static int not_found(struct error *err)
+{
+    return error_set(err, STATUS_FAILED,
+                     "gnuplot: not found on the PATH; install it (Debian: apt-get install gnuplot-nox), "
+                     "or take the script with --format gp");
+}
+
 static int judge(const struct gnuplot_output *out, int code, struct error *err)
 {
     if (code == NOT_FOUND)
-        return error_set(err, STATUS_FAILED,
-                         "gnuplot: not found on the PATH; install it (Debian: apt-get install gnuplot-nox), "
-                         "or take the script with --format gp");
+        return not_found(err);
     if (code != 0)
         return error_set(err, STATUS_FAILED, "gnuplot: exit status %d: %.1500s", code, message_of(out->said));
     if (out->size == 0)
@@ -124,4 +130,19 @@ void gnuplot_output_fini(struct gnuplot_output *out)
     free(out->image);
     free(out->said);
     *out = (struct gnuplot_output){0};
+}
+
+int gnuplot_find(struct error *err)
+{
+    const char *path = getenv("PATH");
+    for (const char *p = path ? path : ""; *p;) {
+        size_t length = strcspn(p, ":");
+        char *program = memory_format("%.*s/gnuplot", (int)length, p);
+        bool there = access(program, X_OK) == 0;
+        free(program);
+        if (there)
+            return STATUS_OK;
+        p += length + (p[length] == ':');
+    }
+    return not_found(err);
 }

@@ -8,33 +8,10 @@
 #include "harness/base/embedded.h"
 #include "harness/results/gnuplot.h"
 #include "harness/results/plot_data.h"
-#include "harness/results/result_sweep.h"
+#include "harness/results/plot_font.h"
+#include "harness/results/plot_page.h"
 
-struct figure {
-    const char *id, *title;
-    int width, width_more;   /* pixels, and for every column after the first */
-    int height, height_more; /* and for every column, or pair of columns, after the first */
-    int abreast;             /* columns of the data side by side; the rest goes below */
-    bool shares_lines;       /* plots/lines.gp follows */
-    const char *needs;       /* what it takes to have data */
-};
-
-static const char logged[] = "no sweep of this home has logged steps ('taper run experiments/demo.yaml' makes some)";
-
-static const struct figure figures[] = {
-    {"fig-logit-chasing", "Logit chasing", 480, 330, 352, 0, 64, true, logged},
-    {"fig-scale", "Scale of the residual stream", 480, 330, 352, 0, 64, true, logged},
-    {"fig-radial", "Gradient at h", 480, 330, 492, 0, 64, true, logged},
-    {"fig-loss", "Loss", 480, 330, 492, 0, 64, true, logged},
-    {"fig-gate", "Agreement of the two branches, site by site", 560, 0, 352, 170, 2, false,
-     "no sweep of this home has logged steps of a tapered variant"},
-    {"fig-decode", "Decoding, tokens a second", 480, 0, 280, 170, 1, false,
-     "no run was timed decoding ('after: {fold: true, bench: {decode: ...}}' in a sweep does that)"},
-    {"fig-ablation", "One key of the taper at a time", 480, 40, 520, 0, 64, false,
-     "no sweep of this home varies gate.end, gate.shape or aux.lambda over three values or more, all else equal"},
-};
-
-enum { FIGURES = sizeof figures / sizeof figures[0] };
+enum { GROUPS_MOST = 2000 }; /* that pages are made of; far more than are ever drawn */
 
 static const char *const format_names[] = {"svg", "png", "pdf", "gp"};
 
@@ -45,16 +22,19 @@ const char *plot_format_name(enum plot_format format)
 
 const char *plot_figure_id(int i)
 {
-    return i >= 0 && i < FIGURES ? figures[i].id : NULL;
+    return catalogue_figure(i) ? catalogue_figure(i)->id : NULL;
 }
 
-static const struct figure *find(const char *id)
-{
-    for (int i = 0; i < FIGURES; i++)
-        if (strcmp(figures[i].id, id) == 0)
-            return &figures[i];
-    return NULL;
-}
+/* A figure on its way. */
+struct drawing {
+    const struct catalogue_entry *e;
+    const char *sql, *script, *x_name; /* script: the figure's own part, NULL: plots/ID.gp */
+    enum plot_format format;
+    bool inline_svg;
+    struct plot_data d;
+    int *style;
+    bool spelled; /* names had letters that no font here has */
+};
 
 /* --------------------------------------------------------------------------------------------- small print */
 
@@ -78,29 +58,74 @@ static int wrap(char *text, int most)
     return lines;
 }
 
-/* What every figure says of itself: the sweep, its runs, the seeds behind a line, what is not there, the program. */
-static int make_caption(char **out, struct store *s, const char *sweep, const struct plot_data *d, struct error *err)
+enum { UNFINISHED_NAMED = 4 }; /* the small print is no place for a list */
+
+/* "all seed 2 (failed), ...": runs that have lines but are not done, on the heap; "" when there are none. */
+static int say_unfinished(char **out, struct results *from, struct error *err)
 {
-    char *runs = NULL;
-    int status = result_sweep_runs(s, sweep, &runs, err);
-    if (status)
-        return status;
-    char *program = result_program(), *seeds, *missing = NULL;
+    static const char sql[] = "SELECT DISTINCT variant, seed, state, grp FROM run_drawn r WHERE state <> 'done' AND "
+                              "EXISTS (SELECT 1 FROM step s WHERE s.run = r.run) ORDER BY grp, seed";
+    struct result_rows rows;
+    int status = result_query(&rows, from->store, "the unfinished runs", sql, NULL, err);
+    *out = memory_string("");
+    for (int r = 0; !status && r < rows.rows && r <= UNFINISHED_NAMED; r++) {
+        char *longer = r == UNFINISHED_NAMED
+                           ? memory_format("%s and %d more", *out, rows.rows - r)
+                           : memory_format("%s%s%s seed %.0f (%s)", *out, r ? ", " : "", result_text(&rows, r, 0),
+                                           result_number(&rows, r, 1), result_text(&rows, r, 2));
+        free(*out);
+        *out = longer;
+    }
+    if (!status)
+        result_rows_fini(&rows);
+    return status;
+}
+
+/* What stands behind a line, and what is not there. */
+static void put_seeds(FILE *out, const struct plot_data *d)
+{
     if (d->binned)
-        seeds = memory_format("line: mean over the seeds and a few steps, band: smallest to largest");
+        fputs("line: mean over the seeds and a few steps, band: smallest to largest", out);
     else if (d->seeds_low == d->seeds_high)
-        seeds = memory_format("n = %d, band: smallest to largest", d->seeds_low);
+        fprintf(out, "n = %d, band: smallest to largest", d->seeds_low);
     else
-        seeds = memory_format("n = %d to %d, band: smallest to largest", d->seeds_low, d->seeds_high);
+        fprintf(out, "n = %d to %d, band: smallest to largest", d->seeds_low, d->seeds_high);
+    if (d->fewer)
+        fputs("; dotted where seeds are missing", out);
     if (d->left_out)
-        missing = memory_format("; %d value%s missing or not finite", d->left_out, d->left_out > 1 ? "s" : "");
-    *out = memory_format("Sweep %s, %s; %s%s%s%s; %s", sweep, runs, seeds, missing ? missing : "",
-                         *d->unfinished ? "; not done: " : "", d->unfinished, program);
-    free(missing);
-    free(seeds);
-    free(program);
+        fprintf(out, "; %d value%s missing or not finite", d->left_out, d->left_out > 1 ? "s" : "");
+}
+
+/* What every figure says of itself: the sweep, its runs, the seeds behind a line, what is not there, the program. */
+static int make_caption(struct plot_image *image, struct results *from, const struct drawing *f, int page,
+                        struct error *err)
+{
+    char *runs = NULL, *unfinished = NULL;
+    size_t size = 0;
+    int status = result_sweep_runs(from->store, image->sweep, &runs, err);
+    if (!status)
+        status = say_unfinished(&unfinished, from, err);
+    if (!status) {
+        char *program = result_program();
+        const char *baseline = from->groups.baseline;
+        FILE *out = open_memstream(&image->caption, &size);
+        fprintf(out, "Sweep %s, %s; ", image->sweep, runs);
+        put_seeds(out, &f->d);
+        if (*unfinished)
+            fprintf(out, "; not done: %s", unfinished);
+        if (baseline && strcmp(baseline, "baseline") != 0)
+            fprintf(out, "; baseline: %s", baseline);
+        if (image->pages > 1)
+            fprintf(out, "; part %d of %d", page + 1, image->pages);
+        if (f->spelled)
+            fputs("; U+ stands for letters that no font here has", out);
+        fprintf(out, "; %s", program);
+        fclose(out);
+        free(program);
+    }
+    free(unfinished);
     free(runs);
-    return STATUS_OK;
+    return status;
 }
 
 /* --------------------------------------------------------------------------------------------- the script */
@@ -109,18 +134,20 @@ struct canvas {
     int width, height;
 };
 
-static struct canvas canvas_of(const struct figure *f, const struct plot_data *d)
+static struct canvas canvas_of(const struct drawing *f)
 {
-    int across = d->columns < f->abreast ? d->columns : f->abreast, down = (d->columns + f->abreast - 1) / f->abreast;
-    return (struct canvas){f->width + f->width_more * (across - 1), f->height + f->height_more * (down - 1)};
+    const struct figure_shape *s = &f->e->shape;
+    int columns = f->d.columns > 0 ? f->d.columns : 1, across = columns < s->abreast ? columns : s->abreast;
+    int down = (columns + s->abreast - 1) / s->abreast;
+    return (struct canvas){s->width + s->width_more * (across - 1), s->height + s->height_more * (down - 1)};
 }
 
 /* Sizes are in pixels of 1/96 inch; PNG has two dots a pixel. */
-static void put_terminal(FILE *out, const struct figure *f, struct canvas size, enum plot_format format,
+static void put_terminal(FILE *out, const struct drawing *f, struct canvas size, enum plot_format format,
                          bool inline_svg)
 {
     char name[32]; /* letters, digits and _ alone, says gnuplot */
-    snprintf(name, sizeof name, "%s", f->id);
+    snprintf(name, sizeof name, "%s", f->e->id);
     for (char *p = name; *p; p++)
         *p = *p == '-' ? '_' : *p;
     if (format == PLOT_PNG)
@@ -143,33 +170,40 @@ static void put_part(FILE *out, const char *name)
     fprintf(out, "\n# ---- %s\n%s", name, part->text);
 }
 
-static void put_script(FILE *out, const struct figure *f, const struct plot_data *d, const char *caption,
-                       enum plot_format format, bool inline_svg)
+static void put_script(FILE *out, const struct drawing *f, const char *caption)
 {
-    struct canvas size = canvas_of(f, d);
-    char *wrapped = memory_string(caption), *own = memory_format("plots/%s.gp", f->id);
+    struct canvas size = canvas_of(f);
+    const char *id = f->e->id;
+    char *wrapped = memory_string(caption);
     int lines = wrap(wrapped, (size.width - 20) * 10 / 44);
-    fprintf(out, "# %s: %s\n# gnuplot THIS_FILE > %s.%s\n", f->id, f->title, f->id,
-            format == PLOT_SCRIPT ? "svg" : format_names[format]);
-    put_terminal(out, f, size, format, inline_svg);
+    fprintf(out, "# %s: %s\n# gnuplot THIS_FILE > %s.%s\n", id, f->e->title, id,
+            f->format == PLOT_SCRIPT ? "svg" : format_names[f->format]);
+    put_terminal(out, f, size, f->format, f->inline_svg);
     fprintf(out, "width = %d\nheight = %d\ncaption_lines = %d\ntitle_text = ", size.width, size.height, lines);
-    plot_put_string(out, f->title);
+    plot_put_string(out, f->e->title);
     fputs("\ncaption = ", out);
     plot_put_string(out, wrapped);
+    fputs("\nx_name = ", out);
+    plot_put_string(out, f->x_name);
     fputc('\n', out);
-    plot_data_print(d, out);
+    plot_data_print(&f->d, f->style, out);
     put_part(out, "plots/style.gp");
-    put_part(out, own);
-    if (f->shares_lines)
+    if (f->script) {
+        fprintf(out, "\n%s", f->script);
+    } else {
+        char *own = memory_format("plots/%s.gp", id);
+        put_part(out, own);
+        free(own);
+    }
+    if (f->e->shape.shares_lines)
         put_part(out, "plots/lines.gp");
-    free(own);
     free(wrapped);
 }
 
 /* --------------------------------------------------------------------------------------------- after drawing */
 
 /* The script prints its axes: each value of each row it drew must lie on them. */
-static int check_axes(const struct figure *f, const struct plot_data *d, const char *said, struct error *err)
+static int check_axes(const char *id, const struct plot_data *d, const char *said, struct error *err)
 {
     int seen = 0;
     for (const char *line = said; (line = strstr(line, "axes ")); line += 5) {
@@ -184,24 +218,22 @@ static int check_axes(const struct figure *f, const struct plot_data *d, const c
             for (int p = 0; p < l->count; p++)
                 if (l->points[p].x < x0 || l->points[p].x > x1 || l->points[p].low < y0 || l->points[p].high > y1)
                     return error_set(err, STATUS_FAILED, "%s: %s at %g reaches from %g to %g, the axes from %g to %g",
-                                     f->id, d->series_names[s], l->points[p].x, l->points[p].low, l->points[p].high, y0,
+                                     id, d->series_names[s], l->points[p].x, l->points[p].low, l->points[p].high, y0,
                                      y1);
         }
     }
-    return seen ? STATUS_OK
-                : error_set(err, STATUS_FAILED, "%s: gnuplot did not report its axes: %.1000s", f->id, said);
+    return seen ? STATUS_OK : error_set(err, STATUS_FAILED, "%s: gnuplot did not report its axes: %.1000s", id, said);
 }
 
-static int draw(struct plot_image *out, const struct figure *f, const struct plot_data *d, enum plot_format format,
-                bool inline_svg, struct error *err)
+static int draw(struct plot_image *out, const struct drawing *f, struct error *err)
 {
     char *script = NULL;
     size_t size = 0;
     struct gnuplot_output drawn;
     FILE *memory = open_memstream(&script, &size);
-    put_script(memory, f, d, out->caption, format, inline_svg);
+    put_script(memory, f, out->caption);
     fclose(memory);
-    if (format == PLOT_SCRIPT) {
+    if (f->format == PLOT_SCRIPT) {
         out->bytes = script;
         out->size = size;
         return STATUS_OK;
@@ -209,8 +241,8 @@ static int draw(struct plot_image *out, const struct figure *f, const struct plo
     int status = gnuplot_run(&drawn, script, size, err);
     free(script);
     if (status)
-        return error_wrap(err, "%s", f->id);
-    status = check_axes(f, d, drawn.said, err);
+        return error_wrap(err, "%s", f->e->id);
+    status = check_axes(f->e->id, &f->d, drawn.said, err);
     out->bytes = drawn.image;
     out->size = drawn.size;
     drawn.image = NULL;
@@ -218,39 +250,136 @@ static int draw(struct plot_image *out, const struct figure *f, const struct plo
     return status;
 }
 
-int plot_figure_make(struct plot_image *out, struct store *s, const char *id, const char *sweep,
+/* --------------------------------------------------------------------------------------------- a page */
+
+/* The groups that have data, of the sweep given or of the last that has any; the sweep is then the one prepared. */
+static int find_groups(struct plot_pages *pages, char **sweep, struct results *from, const struct catalogue_entry *e,
+                       const char *given, struct error *err)
+{
+    struct result_rows rows;
+    int status = result_sweep_query(&rows, sweep, from, e->id, e->shape.groups, given, err);
+    *pages = (struct plot_pages){0};
+    if (status)
+        return status;
+    int count = rows.rows < GROUPS_MOST ? rows.rows : GROUPS_MOST,
+        *with = memory_alloc((size_t)count + 1, sizeof *with);
+    for (int i = 0; i < count; i++)
+        with[i] = (int)result_number(&rows, i, 0);
+    if (*sweep)
+        plot_pages_make(pages, &from->groups, with, count, e->shape.plan, e->shape.most);
+    free(with);
+    result_rows_fini(&rows);
+    return STATUS_OK;
+}
+
+static int set_page(struct results *from, const struct plot_pages *pages, int page, struct error *err)
+{
+    char *sql = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&sql, &size);
+    fputs("DELETE FROM page", out);
+    for (int i = 0; i < pages->groups[page]; i++)
+        fprintf(out, "%s(%d)", i ? ", " : "; INSERT INTO page VALUES ", pages->group[page][i]);
+    fclose(out);
+    int status = store_make_temporary(from->store, "the groups drawn", sql, err);
+    free(sql);
+    return status;
+}
+
+/* What to do about more than can be drawn. */
+static char *advice(const struct plot_image *image, const struct results *from, const struct catalogue_entry *e)
+{
+    const struct result_groups *g = &from->groups;
+    bool key = g->key_count > 0;
+    char *where = g->count == 0 ? memory_string("variant=NAME")
+                  : key         ? memory_format("%s=%s", g->keys[0], g->group[0].values[0])
+                                : memory_format("variant=%s", g->group[g->count - 1].variant);
+    char *text = memory_format(
+        "%s: %d configurations are too many for one figure: %d%s of them; narrow with 'taper plot "
+        "%s --sweep %s --where %s'",
+        e->id, g->count, image->pages, image->pages_left > 0 ? " are drawn, not all" : "", e->id, image->sweep, where);
+    free(where);
+    return text;
+}
+
+static int make_page(struct plot_image *out, struct results *from, struct drawing *f, const struct plot_pages *pages,
+                     int page, bool *empty, struct error *err)
+{
+    int status = set_page(from, pages, page, err);
+    if (!status)
+        status = plot_data_make(&f->d, from->store, f->e->id, f->sql, out->sweep, &from->groups, pages->group[page],
+                                pages->groups[page], err);
+    if (!status && !plot_data_has_any(&f->d)) {
+        *empty = true;
+        status =
+            error_set(err, STATUS_FAILED, "%s: nothing to draw in sweep %s: no value is finite", f->e->id, out->sweep);
+    }
+    if (status)
+        return status;
+    f->style = memory_alloc((size_t)f->d.series + 1, sizeof *f->style);
+    plot_styles(f->d.series_names, f->d.series, f->style);
+    if (f->format == PLOT_PNG || f->format == PLOT_PDF)
+        f->spelled = plot_font_spell(&f->d);
+    status = make_caption(out, from, f, page, err);
+    if (!status && (f->format == PLOT_PNG || f->format == PLOT_PDF))
+        plot_font_spell_text(&out->caption);
+    if (!status) {
+        out->title = memory_string(f->e->title);
+        out->width = canvas_of(f).width;
+        status = draw(out, f, err);
+    }
+    return status;
+}
+
+int plot_figure_draw(struct plot_image *out, struct results *from, const struct plot_figure *figure, const char *sweep,
+                     int page, enum plot_format format, bool inline_svg, bool *empty, struct error *err)
+{
+    const struct catalogue_entry *e = figure->entry;
+    struct drawing f = {.e = e,
+                        .sql = figure->sql,
+                        .script = figure->script,
+                        .x_name = figure->x_name,
+                        .format = format,
+                        .inline_svg = inline_svg};
+    struct plot_pages pages;
+    bool nothing = false;
+    *out = (struct plot_image){0};
+    int status = find_groups(&pages, &out->sweep, from, e, sweep, err);
+    if (!status && pages.count == 0) {
+        nothing = true;
+        status = error_set(err, STATUS_FAILED, "%s: nothing to draw%s%s: %s", e->id, sweep ? " in sweep " : "",
+                           sweep ? sweep : "", e->needs);
+    }
+    if (!status) {
+        out->pages = pages.count < PLOT_PAGES_MOST ? pages.count : PLOT_PAGES_MOST;
+        out->pages_left = pages.count - out->pages;
+        if (pages.count > 1)
+            out->advice = advice(out, from, e);
+        status = make_page(out, from, &f, &pages, page, &nothing, err);
+    }
+    if (empty)
+        *empty = nothing;
+    plot_pages_fini(&pages);
+    plot_data_fini(&f.d);
+    free(f.style);
+    if (status)
+        plot_image_fini(out);
+    return status;
+}
+
+int plot_figure_make(struct plot_image *out, struct results *from, const char *id, const char *sweep, int page,
                      enum plot_format format, bool inline_svg, bool *empty, struct error *err)
 {
-    const struct figure *f = find(id);
-    struct result_rows rows = {0};
-    struct plot_data d = {0};
+    const struct catalogue_entry *e = catalogue_find(id, true);
     *out = (struct plot_image){0};
     if (empty)
         *empty = false;
-    if (!f)
+    if (!e)
         return error_set(err, STATUS_BAD_INPUT, "no figure '%s'; 'taper help plot' lists them", id);
     char *query = memory_format("plots/%s.sql", id);
-    int status = result_sweep_query(&rows, &out->sweep, s, id, embedded_find(query)->text, sweep, err);
+    struct plot_figure figure = {.entry = e, .sql = embedded_find(query)->text, .x_name = "step"};
+    int status = plot_figure_draw(out, from, &figure, sweep, page, format, inline_svg, empty, err);
     free(query);
-    if (!status)
-        status = plot_data_make(&d, &rows, id, err);
-    if (!status && !plot_data_has_any(&d)) {
-        if (empty)
-            *empty = true;
-        status = error_set(err, STATUS_FAILED, "%s: nothing to draw%s%s: %s", id, sweep ? " in sweep " : "",
-                           sweep ? sweep : "", d.raw.rows ? "no value is finite" : f->needs);
-    }
-    if (!status)
-        status = make_caption(&out->caption, s, out->sweep, &d, err);
-    if (!status) {
-        out->title = memory_string(f->title);
-        out->width = canvas_of(f, &d).width;
-        status = draw(out, f, &d, format, inline_svg, err);
-    }
-    plot_data_fini(&d);
-    result_rows_fini(&rows);
-    if (status)
-        plot_image_fini(out);
     return status;
 }
 
@@ -260,5 +389,6 @@ void plot_image_fini(struct plot_image *image)
     free(image->title);
     free(image->caption);
     free(image->sweep);
+    free(image->advice);
     *image = (struct plot_image){0};
 }

@@ -6,86 +6,44 @@
 
 #include "core/base/memory.h"
 #include "harness/base/embedded.h"
+#include "harness/results/gnuplot.h"
 #include "harness/results/plot_figure.h"
 #include "harness/results/report_svg.h"
 #include "harness/results/report_words.h"
-#include "harness/results/result_sweep.h"
 #include "harness/results/table_text.h"
 #include "harness/results/table.h"
 
+/* Its tables and figures are those of the catalogue whose rows say so. */
 struct section {
     const char *anchor, *heading, *text;
-    const char *tables[3], *figures[3];
     bool folded; /* behind a summary to open */
 };
 
 static const struct section sections[] = {
-    {"loss",
-     "Validation loss",
-     "What removing the norms costs. Each change is against the baseline of the same seed, which had the same batches.",
-     {"table-tinystories"},
-     {"fig-loss"},
+    {"loss", "Validation loss",
+     "The loss with norms removed against the loss with them. Each change is against the baseline of the same seed, "
+     "which "
+     "had the same batches; above zero is a cost, below zero a gain.",
      false},
-    {"chasing",
-     "Logit chasing and the scale",
-     "Without a final norm, descent grows the stream before the head and the logits with it; the auxiliary loss "
-     "anchors the scale.",
-     {NULL},
-     {"fig-logit-chasing", "fig-scale"},
+    {"chasing", "The logits and the scale",
+     "Without a final norm nothing holds the stream before the head, and descent may grow it and the logits with it; "
+     "the "
+     "auxiliary loss is to anchor the scale.",
      false},
-    {"theory",
-     "The gradient at h, and theory",
+    {"theory", "The gradient at h, and theory",
      "A final norm takes the radial part out of the gradient; without one it points inwards on tokens that are right.",
-     {"table-theory"},
-     {"fig-radial"},
      false},
-    {"gate",
-     "The gate and the sites",
+    {"gate", "The gate and the sites",
      "c is frozen when the gate begins to fall; where c times the mean scale leaves 1, the two branches have come to "
      "differ.",
-     {NULL},
-     {"fig-gate"},
      false},
-    {"ablation",
-     "Ablations",
-     "One key of the taper at a time, all else equal.",
-     {"table-ablation"},
-     {"fig-ablation"},
-     false},
-    {"speed",
-     "Speed without norms",
-     "Norms computed, scaled by a constant, and folded away.",
-     {"table-decode", "table-last-token"},
-     {"fig-decode"},
-     false},
-    {"gpt2", "GPT-2", "Fine-tuned checkpoints beside the published numbers.", {"table-gpt2"}, {NULL}, false},
-    {"runs", "Every run", NULL, {"table-runs"}, {NULL}, true},
+    {"ablation", "Ablations", "One key of the taper at a time, all else equal.", false},
+    {"speed", "Speed without norms", "Norms computed, scaled by a constant, and folded away.", false},
+    {"gpt2", "GPT-2", "Fine-tuned checkpoints beside the published numbers.", false},
+    {"runs", "Every run", NULL, true},
 };
 
 enum { SECTIONS = sizeof sections / sizeof sections[0] };
-
-static const struct {
-    const char *id, *text;
-} captions[] = {
-    {"fig-loss", "Training and validation loss, mean over the seeds; grey: the gate falling from 1 to 0."},
-    {"fig-logit-chasing",
-     "RMS of the logits. all should part from the others when the gate falls, all+aux should stay with them."},
-    {"fig-scale",
-     "Mean of s(h) before the final norm; the dotted lines are the calibrated targets of the anchored variants."},
-    {"fig-radial", "Radial part (signed mean) and tangential part (RMS) of the loss gradient at h."},
-    {"fig-gate", "c times the mean scale at every tapered site, dark to light from the first block to the last."},
-    {"fig-ablation", "Each point a seed. Above: loss at the end. Below: against the baseline of the same seed."},
-    {"fig-decode",
-     "Bars: mean over the runs, with the range. Above the bars: speedup over the baseline of the same run."},
-};
-
-static const char *caption_of(const char *id)
-{
-    for (size_t i = 0; i < sizeof captions / sizeof captions[0]; i++)
-        if (strcmp(captions[i].id, id) == 0)
-            return captions[i].text;
-    return "";
-}
 
 static void put_text(FILE *out, const char *tag, const char *text)
 {
@@ -96,10 +54,10 @@ static void put_text(FILE *out, const char *tag, const char *text)
 
 /* --------------------------------------------------------------------------------------------- parts */
 
-static int put_table(FILE *out, struct store *s, const char *id, const char *sweep, struct error *err)
+static int put_table(FILE *out, struct results *from, const char *id, const char *sweep, struct error *err)
 {
     struct table t;
-    int status = table_make(&t, s, id, sweep, err);
+    int status = table_make(&t, from, id, sweep, err);
     if (status)
         return status;
     put_text(out, "h3", t.layout.title);
@@ -108,32 +66,50 @@ static int put_table(FILE *out, struct store *s, const char *id, const char *swe
     return status;
 }
 
-static int put_figure(FILE *out, struct store *s, const char *id, const char *sweep, struct error *err)
+/* One page of a figure; what keeps it from being drawn stands in its place. Returns how many pages there are. */
+static int put_figure(FILE *out, struct results *from, const struct catalogue_entry *e, const char *sweep, int page)
 {
     struct plot_image image;
-    bool empty = false;
-    int status = plot_figure_make(&image, s, id, sweep, PLOT_SVG, true, &empty, err);
-    if (status && empty) {
-        put_text(out, "p class=\"none\"", err->text);
-        *err = (struct error){0};
-        return STATUS_OK;
+    struct error why = {0};
+    if (plot_figure_make(&image, from, e->id, sweep, page, PLOT_SVG, true, NULL, &why)) {
+        put_text(out, "p class=\"none\"", why.text);
+        return 0;
     }
-    if (status)
-        return status;
+    char *id = page ? memory_format("%s-%d", e->id, page + 1) : memory_string(e->id);
     /* On a narrow screen a wide figure scrolls, at three quarters of its size, sooner than it shrinks beyond reading.
      */
     fprintf(out, "<figure id=\"%s\"%s style=\"--readable:%dpx;--whole:%dpx\">\n", id,
             image.width > 640 ? " class=\"wide\"" : "", image.width * 3 / 4, image.width);
     report_put_svg(out, image.bytes, id, image.title);
-    put_text(out, "figcaption", caption_of(id));
+    put_text(out, "figcaption", e->caption);
     fputs("</figure>\n", out);
+    if (page == 0 && image.pages_left > 0)
+        put_text(out, "p class=\"none\"", image.advice);
+    int pages = image.pages;
     plot_image_fini(&image);
-    return STATUS_OK;
+    free(id);
+    return pages;
 }
 
-static int put_section(FILE *out, struct store *s, const struct section *section, const char *sweep, struct error *err)
+static void put_figures(FILE *out, struct results *from, const char *anchor, const char *sweep)
 {
-    struct error own = {0};
+    const struct catalogue_entry *e;
+    bool any = false;
+    for (int i = 0; (e = catalogue_figure(i)); i++) {
+        if (strcmp(e->section, anchor) != 0)
+            continue;
+        fputs(any ? "" : "<div class=\"figures\">\n", out);
+        any = true;
+        for (int page = 0, pages = 1; page < pages; page++)
+            pages = put_figure(out, from, e, sweep, page);
+    }
+    fputs(any ? "</div>\n" : "", out);
+}
+
+static int put_section(FILE *out, struct results *from, const struct section *section, const char *sweep,
+                       struct error *err)
+{
+    const struct catalogue_entry *e;
     int status = STATUS_OK;
     fprintf(out, "<section>\n<h2 id=\"%s\">", section->anchor);
     table_put_html(out, section->heading);
@@ -142,18 +118,14 @@ static int put_section(FILE *out, struct store *s, const struct section *section
         put_text(out, "p", section->text);
     if (section->folded)
         fputs("<details><summary>Show the table</summary>\n", out);
-    if (section->figures[0])
-        fputs("<div class=\"figures\">\n", out);
-    for (int i = 0; !status && section->figures[i]; i++)
-        status = put_figure(out, s, section->figures[i], sweep, &own);
-    if (section->figures[0])
-        fputs("</div>\n", out);
-    for (int i = 0; !status && section->tables[i]; i++)
-        status = put_table(out, s, section->tables[i], sweep, &own);
+    put_figures(out, from, section->anchor, sweep);
+    for (int i = 0; !status && (e = catalogue_table(i)); i++)
+        if (strcmp(e->section, section->anchor) == 0)
+            status = put_table(out, from, e->id, sweep, err);
     if (section->folded)
         fputs("</details>\n", out);
     fputs("</section>\n", out);
-    return status ? error_set(err, own.status, "%s", own.text) : STATUS_OK;
+    return status;
 }
 
 /* --------------------------------------------------------------------------------------------- the page */
@@ -203,27 +175,31 @@ static void put_again(FILE *out, const char *sweep, const char *spec)
           out);
 }
 
-int report_write(FILE *out, struct store *s, const char *given, struct error *err)
+int report_write(FILE *out, struct results *from, const char *given, struct error *err)
 {
     struct result_rows row = {0};
+    struct store *s = from->store;
     char *sweep = given ? memory_string(given) : NULL;
     int status = given ? store_sweep_find(s, given, err) : result_sweep_last(s, &sweep, err);
     if (!status && !sweep)
         status = error_set(err, STATUS_BAD_INPUT, "this home has no sweep to report on");
     if (!status)
-        status = result_query(&row, store_connection(s), "the sweep",
-                              "SELECT about, spec FROM sweep WHERE name = :sweep", sweep, err);
+        status = gnuplot_find(err);
+    if (!status)
+        status = results_prepare(from, sweep, err);
+    if (!status)
+        status = result_query(&row, s, "the sweep", "SELECT about, spec FROM sweep WHERE name = :sweep", sweep, err);
     if (!status) {
         put_head(out, sweep, result_text(&row, 0, 0));
-        status = report_put_about(out, s, sweep, err);
+        status = report_put_about(out, from, sweep, err);
     }
     if (!status) {
         fputs("<section>\n<h2 id=\"checks\">What it shows</h2>\n", out);
-        status = report_put_checks(out, s, sweep, err);
+        status = report_put_checks(out, from, sweep, err);
         fputs("</section>\n", out);
     }
     for (int i = 0; !status && i < SECTIONS; i++)
-        status = put_section(out, s, &sections[i], sweep, err);
+        status = put_section(out, from, &sections[i], sweep, err);
     if (!status) {
         put_again(out, sweep, result_text(&row, 0, 1));
         fputs("</main>\n</body>\n</html>\n", out);

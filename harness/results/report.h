@@ -4,10 +4,11 @@
 
 #include <stdio.h>
 
-#include "harness/store/store.h"
+#include "harness/results/result_sweep.h"
 
-/* Write the page for the sweep given (NULL: the last submitted). Tables and figures without data say what they want.
- * STATUS_BAD_INPUT: no such sweep, or none at all. STATUS_FAILED: no gnuplot, or `out` cannot be written. */
-int report_write(FILE *out, struct store *s, const char *sweep, struct error *err);
+/* Write the page for the sweep given (NULL: the last submitted). Tables and figures without data say what they want,
+ * and a figure that cannot be drawn says why in its place. STATUS_BAD_INPUT: no such sweep, or none at all.
+ * STATUS_FAILED: no gnuplot, or `out` cannot be written. */
+int report_write(FILE *out, struct results *from, const char *sweep, struct error *err);
 
 #endif

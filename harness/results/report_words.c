@@ -1,3 +1,4 @@
+#include "harness/base/format.h"
 #include "harness/results/report_words.h"
 
 #include <math.h>
@@ -7,8 +8,6 @@
 
 #include "core/base/memory.h"
 #include "harness/base/embedded.h"
-#include "harness/results/result_rows.h"
-#include "harness/results/result_sweep.h"
 #include "harness/base/listing.h"
 #include "harness/results/table_text.h"
 
@@ -32,9 +31,8 @@ static void put(FILE *out, const char *class, const char *format, ...)
 /* The last logged step of the finished runs, by variant, over sizes and seeds. */
 static const char ends_sql[] =
     "SELECT r.variant, avg(l.logit_rms) AS logits, avg(l.scale_mean) AS scale, avg(l.scale_target) AS target, "
-    "count(*) AS runs "
-    "FROM run_in_sweep r JOIN variant_shown v ON v.sweep = r.sweep AND v.variant = r.variant "
-    "JOIN step_last l ON l.run = r.run WHERE r.sweep = :sweep AND r.state = 'done' GROUP BY r.variant";
+    "count(*) AS runs FROM (SELECT DISTINCT variant, run FROM run_shown WHERE state = 'done') r "
+    "JOIN step_last l ON l.run = r.run GROUP BY r.variant";
 
 static double end_of(const struct result_rows *ends, const char *variant, const char *column)
 {
@@ -132,12 +130,12 @@ static void say_theory(FILE *out, const struct result_rows *rows)
             fold, fold < 1e-3 ? "the fold is exact up to rounding" : "more than rounding explains");
 }
 
-int report_put_checks(FILE *out, struct store *s, const char *sweep, struct error *err)
+int report_put_checks(FILE *out, struct results *from, const char *sweep, struct error *err)
 {
     struct result_rows ends = {0}, theory = {0};
-    int status = result_query(&ends, store_connection(s), "the ends of the runs", ends_sql, sweep, err);
+    int status = result_query(&ends, from->store, "the ends of the runs", ends_sql, sweep, err);
     if (!status)
-        status = result_query(&theory, store_connection(s), theory_name, embedded_find(theory_name)->text, sweep, err);
+        status = result_query(&theory, from->store, theory_name, embedded_find(theory_name)->text, sweep, err);
     if (!status) {
         fputs("<ul class=\"checks\">\n", out);
         say_chasing(out, &ends);
@@ -205,15 +203,15 @@ static void put_span(FILE *out, const struct result_rows *span)
     free(text);
 }
 
-int report_put_about(FILE *out, struct store *s, const char *sweep, struct error *err)
+int report_put_about(FILE *out, struct results *from, const char *sweep, struct error *err)
 {
     struct result_rows about = {0}, span = {0};
     char *runs = NULL;
-    int status = result_sweep_runs(s, sweep, &runs, err);
+    int status = result_sweep_runs(from->store, sweep, &runs, err);
     if (!status)
-        status = result_query(&about, store_connection(s), "the sweep", about_sql, sweep, err);
+        status = result_query(&about, from->store, "the sweep", about_sql, sweep, err);
     if (!status)
-        status = result_query(&span, store_connection(s), "the sweep's time", span_sql, sweep, err);
+        status = result_query(&span, from->store, "the sweep's time", span_sql, sweep, err);
     if (!status) {
         fputs("<dl>\n", out);
         put_term(out, "Runs", runs);

@@ -1,68 +1,82 @@
 #include "harness/results/result_rows.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/memory.h"
+#include "harness/store/store_rows.h"
 
-static void read_value(struct result_value *v, sqlite3_stmt *row, int c)
+static struct result_value copy_value(struct store_value from)
 {
-    *v = (struct result_value){.type = RESULT_NULL, .number = NAN};
-    switch (sqlite3_column_type(row, c)) {
-    case SQLITE_INTEGER:
-        v->type = RESULT_INTEGER;
-        v->number = (double)sqlite3_column_int64(row, c);
+    struct result_value v = {.type = RESULT_NULL, .number = from.number};
+    switch (from.type) {
+    case STORE_NULL:
         break;
-    case SQLITE_FLOAT:
-        v->type = RESULT_REAL;
-        v->number = sqlite3_column_double(row, c);
+    case STORE_INTEGER:
+        v.type = RESULT_INTEGER;
         break;
-    case SQLITE_TEXT:
-        v->type = RESULT_TEXT;
-        v->text = memory_string((const char *)sqlite3_column_text(row, c));
+    case STORE_REAL:
+        v.type = RESULT_REAL;
         break;
-    default:
+    case STORE_TEXT:
+        v.type = RESULT_TEXT;
+        v.text = memory_string(from.text);
         break;
     }
+    return v;
 }
 
-static int read_rows(struct result_rows *out, sqlite3_stmt *statement)
+static int read_rows(struct result_rows *out, struct store_rows *rows, struct error *err)
 {
-    int code, room = 0;
-    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+    bool found = false;
+    int room = 0, status;
+    while (!(status = store_rows_next(rows, &found, err)) && found) {
         if (out->rows == room) {
             room = room ? 2 * room : 64;
             out->values = memory_resize(out->values, (size_t)room * (size_t)out->columns, sizeof *out->values);
         }
         for (int c = 0; c < out->columns; c++)
-            read_value(&out->values[(size_t)out->rows * (size_t)out->columns + (size_t)c], statement, c);
+            out->values[(size_t)out->rows * (size_t)out->columns + (size_t)c] = copy_value(store_rows_at(rows, c));
         out->rows++;
     }
-    return code;
+    return status;
 }
 
-int result_query(struct result_rows *out, sqlite3 *db, const char *name, const char *sql, const char *sweep,
+int result_query(struct result_rows *out, struct store *s, const char *name, const char *sql, const char *sweep,
                  struct error *err)
 {
-    sqlite3_stmt *statement = NULL;
+    struct store_rows *rows = NULL;
     *out = (struct result_rows){0};
-    if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK)
-        return error_set(err, STATUS_FAILED, "%s: %s", name, sqlite3_errmsg(db));
-    int at = sqlite3_bind_parameter_index(statement, ":sweep");
-    if (at > 0 && sweep)
-        sqlite3_bind_text(statement, at, sweep, -1, SQLITE_TRANSIENT);
-    out->columns = sqlite3_column_count(statement);
+    int status = store_rows_open(&rows, s, name, sql, err);
+    if (status)
+        return status;
+    store_rows_bind(rows, ":sweep", sweep);
+    out->columns = store_rows_columns(rows);
     out->names = memory_alloc((size_t)out->columns, sizeof *out->names);
     for (int c = 0; c < out->columns; c++)
-        out->names[c] = memory_string(sqlite3_column_name(statement, c));
-    int status = STATUS_OK;
-    if (read_rows(out, statement) != SQLITE_DONE) {
-        status = error_set(err, STATUS_FAILED, "%s: %s", name, sqlite3_errmsg(db));
+        out->names[c] = memory_string(store_rows_column(rows, c));
+    status = read_rows(out, rows, err);
+    if (status)
         result_rows_fini(out);
-    }
-    sqlite3_finalize(statement);
+    store_rows_close(rows);
     return status;
+}
+
+char *result_quote(const char *text)
+{
+    char *quoted = NULL;
+    size_t size = 0;
+    if (!text)
+        return memory_string("NULL");
+    FILE *out = open_memstream(&quoted, &size);
+    fputc('\'', out);
+    for (const char *p = text; *p; p++)
+        fprintf(out, "%s%c", *p == '\'' ? "'" : "", *p);
+    fputc('\'', out);
+    fclose(out);
+    return quoted;
 }
 
 void result_rows_fini(struct result_rows *rows)

@@ -8,9 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <sqlite3.h>
-
 #include "core/base/error.h"
+#include "harness/store/store.h"
 
 struct result_value {
     enum { RESULT_NULL, RESULT_INTEGER, RESULT_REAL, RESULT_TEXT } type;
@@ -25,9 +24,12 @@ struct result_rows {
 };
 
 /* Run one statement; :sweep is bound where the statement has it (NULL binds NULL). `name` names the statement in
- * errors: STATUS_FAILED, since the statements are the program's own. */
-int result_query(struct result_rows *out, sqlite3 *db, const char *name, const char *sql, const char *sweep,
+ * errors, which are those of store_rows.h. */
+int result_query(struct result_rows *out, struct store *s, const char *name, const char *sql, const char *sweep,
                  struct error *err);
+/* A text as an SQL literal, 'it''s'; NULL for NULL. On the heap. */
+char *result_quote(const char *text);
+
 void result_rows_fini(struct result_rows *rows); /* fine on a zeroed one */
 
 int result_column(const struct result_rows *rows, const char *name); /* -1 when there is none */

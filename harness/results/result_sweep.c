@@ -5,41 +5,37 @@
 
 #include "core/base/memory.h"
 #include "core/base/version.h"
-#include "harness/base/embedded.h"
 
-int result_views(struct store *s, struct error *err)
+int results_init(struct results *r, struct store *s, const struct result_choice *choice, struct error *err)
 {
-    static const char create[] = "CREATE VIEW";
-    struct result_rows query_only;
-    char *sql = NULL;
-    size_t size = 0;
-    int status = result_query(&query_only, store_connection(s), "the connection", "PRAGMA query_only", NULL, err);
-    if (status)
-        return status;
-    FILE *memory = open_memstream(&sql, &size);
-    fputs("PRAGMA temp_store = MEMORY; PRAGMA query_only = OFF;", memory); /* the file stays opened for reading alone */
-    for (const char *at = embedded_find("results/views.sql")->text, *next; *at; at = next) {
-        next = strstr(at + 1, create);
-        next = next ? next : at + strlen(at);
-        bool view = strncmp(at, create, strlen(create)) == 0;
-        fprintf(memory, "%s%.*s", view ? "CREATE TEMP VIEW" : "", (int)(next - at - (view ? (long)strlen(create) : 0)),
-                at + (view ? strlen(create) : 0));
-    }
-    fprintf(memory, ";PRAGMA query_only = %d", result_number(&query_only, 0, 0) != 0);
-    fclose(memory);
-    result_rows_fini(&query_only);
-    char *message = NULL;
-    if (sqlite3_exec(store_connection(s), sql, NULL, NULL, &message) != SQLITE_OK)
-        status = error_set(err, STATUS_FAILED, "results/views.sql: %s", message);
-    sqlite3_free(message);
-    free(sql);
+    *r = (struct results){.store = s};
+    if (choice)
+        r->choice = *choice;
+    return store_own_views(s, err);
+}
+
+void results_fini(struct results *r)
+{
+    result_groups_fini(&r->groups);
+    *r = (struct results){0};
+}
+
+int results_prepare(struct results *r, const char *sweep, struct error *err)
+{
+    const char *last = r->groups.sweep;
+    if (r->prepared && (sweep && last ? strcmp(sweep, last) == 0 : !sweep && !last))
+        return STATUS_OK;
+    result_groups_fini(&r->groups);
+    r->prepared = false;
+    int status = result_groups_make(&r->groups, r->store, sweep, &r->choice, err);
+    r->prepared = !status;
     return status;
 }
 
 static int all_sweeps(struct result_rows *out, struct store *s, struct error *err)
 {
-    return result_query(out, store_connection(s), "the sweeps",
-                        "SELECT name FROM sweep ORDER BY updated DESC, created DESC, name", NULL, err);
+    return result_query(out, s, "the sweeps", "SELECT name FROM sweep ORDER BY updated DESC, created DESC, name", NULL,
+                        err);
 }
 
 int result_sweep_last(struct store *s, char **sweep, struct error *err)
@@ -53,26 +49,31 @@ int result_sweep_last(struct store *s, char **sweep, struct error *err)
     return status;
 }
 
-int result_sweep_query(struct result_rows *out, char **sweep, struct store *s, const char *name, const char *sql,
+static int query_one(struct result_rows *out, char **sweep, struct results *r, const char *name, const char *sql,
+                     const char *given, struct error *err)
+{
+    int status = results_prepare(r, given, err);
+    if (!status)
+        status = result_query(out, r->store, name, sql, given, err);
+    if (!status && out->rows > 0)
+        *sweep = memory_string(given);
+    return status;
+}
+
+int result_sweep_query(struct result_rows *out, char **sweep, struct results *r, const char *name, const char *sql,
                        const char *given, struct error *err)
 {
     struct result_rows sweeps;
     *sweep = NULL;
     *out = (struct result_rows){0};
     if (given) {
-        int status = store_sweep_find(s, given, err);
-        if (!status)
-            status = result_query(out, store_connection(s), name, sql, given, err);
-        if (!status && out->rows > 0)
-            *sweep = memory_string(given);
-        return status;
+        int status = store_sweep_find(r->store, given, err);
+        return status ? status : query_one(out, sweep, r, name, sql, given, err);
     }
-    int status = all_sweeps(&sweeps, s, err);
+    int status = all_sweeps(&sweeps, r->store, err);
     for (int i = 0; !status && !*sweep && i < sweeps.rows; i++) {
         result_rows_fini(out);
-        status = result_query(out, store_connection(s), name, sql, result_text(&sweeps, i, 0), err);
-        if (!status && out->rows > 0)
-            *sweep = memory_string(result_text(&sweeps, i, 0));
+        status = query_one(out, sweep, r, name, sql, result_text(&sweeps, i, 0), err);
     }
     result_rows_fini(&sweeps);
     return status;
@@ -84,7 +85,7 @@ int result_sweep_runs(struct store *s, const char *sweep, char **text, struct er
                               "WHERE :sweep IS NULL OR sweep = :sweep) GROUP BY state "
                               "ORDER BY instr('done failed cancelled running starting queued', state)";
     struct result_rows counts;
-    int status = result_query(&counts, store_connection(s), "the states of the runs", sql, sweep, err);
+    int status = result_query(&counts, s, "the states of the runs", sql, sweep, err);
     if (status)
         return status;
     char *list = memory_string("");

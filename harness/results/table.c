@@ -1,3 +1,4 @@
+#include "harness/base/format.h"
 #include "harness/results/table.h"
 
 #include <math.h>
@@ -6,18 +7,13 @@
 
 #include "core/base/memory.h"
 #include "harness/base/embedded.h"
-#include "harness/results/result_sweep.h"
+#include "harness/results/catalogue.h"
 #include "harness/results/table_notes.h"
 #include "harness/base/listing.h"
 
-static const char *const ids[] = {"table-tinystories", "table-decode", "table-last-token", "table-gpt2",
-                                  "table-ablation",    "table-runs",   "table-theory"};
-
-enum { IDS = sizeof ids / sizeof ids[0] };
-
 const char *table_id(int i)
 {
-    return i >= 0 && i < IDS ? ids[i] : NULL;
+    return catalogue_table(i) ? catalogue_table(i)->id : NULL;
 }
 
 /* The finite numbers of a column in rows [begin, end); out has room for them. */
@@ -38,17 +34,6 @@ static double sum_of(const struct result_rows *rows, int begin, int end, int col
     return sum;
 }
 
-static char *spell_duration(double us)
-{
-    double s = us / 1e6;
-    if (s < 60)
-        return memory_format("%.1f s", s);
-    long long whole = (long long)(s + 0.5);
-    if (whole < 3600)
-        return memory_format("%lld min %02lld s", whole / 60, whole % 60);
-    return memory_format("%lld h %02lld min", whole / 3600, whole % 3600 / 60);
-}
-
 static void single(struct table_cell *cell, const struct layout_column *c, const struct result_value *v)
 {
     char text[32];
@@ -59,7 +44,7 @@ static void single(struct table_cell *cell, const struct layout_column *c, const
     else if (c->kind == COLUMN_TIME && v->type != RESULT_NULL)
         cell->text = memory_string(format_time(text, (int64_t)v->number));
     else if (c->kind == COLUMN_DURATION && v->type != RESULT_NULL)
-        cell->text = spell_duration(v->number);
+        cell->text = memory_string(format_duration(text, v->number / 1e6));
 }
 
 static void fill(struct table_cell *cell, const struct layout_column *c, const struct result_rows *rows, int begin,
@@ -127,48 +112,127 @@ static int check_columns(const struct table_layout *layout, const struct result_
     return STATUS_OK;
 }
 
-static void group(struct table *t, const struct result_rows *rows)
+/* A key of the configuration that all rows of a group share; its number, too, where it is one. */
+static void key_cell(struct table_cell *cell, const struct result_groups *groups, int group, int key)
+{
+    char *end;
+    cell->half_width = cell->value = NAN;
+    if (group < 0 || group >= groups->count)
+        return;
+    cell->text = memory_string(groups->group[group].values[key]);
+    double value = strtod(cell->text, &end);
+    if (*cell->text && !*end)
+        cell->value = value;
+}
+
+static void group(struct table *t, const struct result_rows *rows, const struct result_groups *groups)
 {
     const struct table_layout *layout = &t->layout;
-    t->cells = memory_alloc((size_t)rows->rows * (size_t)layout->column_count + 1, sizeof *t->cells);
+    int grp = result_column(rows, "grp"), room = 0;
     for (int begin = 0, end; begin < rows->rows; begin = end) {
         for (end = begin + 1; end < rows->rows && same_group(layout, rows, begin, end); end++)
             ;
-        for (int c = 0; c < layout->column_count; c++)
-            fill(&t->cells[t->rows * layout->column_count + c], &layout->columns[c], rows, begin, end);
+        if (t->rows == room) {
+            room = room ? 2 * room : 16;
+            t->cells = memory_resize(t->cells, (size_t)room * (size_t)layout->column_count, sizeof *t->cells);
+        }
+        for (int i = 0; i < layout->column_count; i++) {
+            struct table_cell *cell = &t->cells[t->rows * layout->column_count + i];
+            const struct layout_column *c = &layout->columns[i];
+            *cell = (struct table_cell){0};
+            if (c->group_key > 0)
+                key_cell(cell, groups, (int)result_number(rows, begin, grp), c->group_key - 1);
+            else
+                fill(cell, c, rows, begin, end);
+        }
         t->rows++;
     }
 }
 
-/* "label a, b; other c": the distinct values of the columns said once. */
-static char *say_once(const struct table_layout *layout, const struct result_rows *rows)
+enum { ONCE_NAMED = 8 };
+
+/* "a, b": the distinct values of a column, NULLs left out; nothing when there are none. */
+static char *distinct_values(const struct result_rows *rows, int column)
 {
+    const struct result_value *found[ONCE_NAMED];
     char *text = memory_string("");
-    for (int i = 0; i < layout->once_count; i++) {
-        int column = result_column(rows, layout->once_columns[i]), found = 0;
-        for (int r = 0; r < rows->rows; r++) {
-            const struct result_value *v = result_at(rows, r, column);
-            bool seen = v->type == RESULT_NULL;
-            for (int before = 0; !seen && before < r; before++)
-                seen = result_equal(v, result_at(rows, before, column));
-            if (seen)
-                continue;
-            char number[32];
-            char *longer = memory_format("%s%s%s%s%s", text,
-                                         found   ? ", "
-                                         : *text ? "; "
-                                                 : "",
-                                         found ? "" : layout->once_labels[i], found ? "" : " ",
-                                         v->text ? v->text : format_real(number, v->number));
-            free(text);
-            text = longer;
-            found++;
-        }
+    int count = 0;
+    for (int r = 0; r < rows->rows && count <= ONCE_NAMED; r++) {
+        const struct result_value *v = result_at(rows, r, column);
+        bool seen = v->type == RESULT_NULL;
+        for (int i = 0; !seen && i < count; i++)
+            seen = result_equal(v, found[i]);
+        if (seen)
+            continue;
+        char number[32];
+        char *longer = memory_format("%s%s%s", text, count ? ", " : "",
+                                     count == ONCE_NAMED ? "..."
+                                     : v->text           ? v->text
+                                                         : format_real(number, v->number));
+        free(text);
+        text = longer;
+        if (count < ONCE_NAMED)
+            found[count] = v;
+        count++;
     }
     return text;
 }
 
-int table_make_from(struct table *out, struct store *s, const char *id, const char *sql, const char *layout,
+/* "label a, b; other c": what all rows share is said once. */
+static char *say_once(const struct table_layout *layout, const struct result_rows *rows, const char *baseline)
+{
+    bool compares = rows->rows > 0 && result_column(rows, "pair") >= 0;
+    char *text = !compares || (baseline && strcmp(baseline, "baseline") == 0) ? memory_string("")
+                 : baseline ? memory_format("compared with %s", baseline)
+                            : memory_string("no untapered variant to compare with (--compare NAME takes another)");
+    for (int i = 0; i < layout->once_count; i++) {
+        char *values = distinct_values(rows, result_column(rows, layout->once_columns[i]));
+        if (*values) {
+            char *longer = memory_format("%s%s%s %s", text, *text ? "; " : "", layout->once_labels[i], values);
+            free(text);
+            text = longer;
+        }
+        free(values);
+    }
+    return text;
+}
+
+/* The query with :kind put in. */
+static char *bound(const char *sql, const char *kind)
+{
+    const char *at = kind ? strstr(sql, ":kind") : NULL;
+    return at ? memory_format("%.*s'%s'%s", (int)(at - sql), sql, kind, at + strlen(":kind")) : memory_string(sql);
+}
+
+static void take_keys(struct table *t, const struct result_rows *rows, const struct result_groups *groups)
+{
+    if (result_column(rows, "grp") < 0)
+        return;
+    t->keys = memory_alloc((size_t)groups->key_count + 1, sizeof *t->keys);
+    for (t->key_count = 0; t->key_count < groups->key_count; t->key_count++)
+        t->keys[t->key_count] = memory_string(groups->keys[t->key_count]);
+    table_layout_add_keys(&t->layout, t->keys, t->key_count);
+}
+
+static int query(struct table *out, struct result_rows *rows, struct results *from, const char *sql, const char *sweep,
+                 struct error *err)
+{
+    const struct table_layout *l = &out->layout;
+    char *name = memory_format("results/tables/%s.sql", l->query ? l->query : l->id);
+    char *text = bound(sql ? sql : embedded_find(name)->text, l->bind);
+    int status = STATUS_OK;
+    if (l->all && !sweep)
+        status = results_prepare(from, NULL, err);
+    if (!status && l->all && !sweep)
+        status = result_query(rows, from->store, l->id, text, NULL, err);
+    else if (!status)
+        status = result_sweep_query(rows, &out->sweep, from, l->id, text, sweep, err);
+    free(text);
+    free(name);
+    return status;
+}
+
+int table_make_from(struct table *out, struct results *from, const char *id, const char *sql, const char *layout,
                     const char *sweep, struct error *err)
 {
     struct result_rows rows = {0};
@@ -176,17 +240,16 @@ int table_make_from(struct table *out, struct store *s, const char *id, const ch
     char *name = memory_format("results/tables/%s.json", id);
     int status = table_layout_load(&out->layout, id, name, layout, err);
     free(name);
-    if (!status && out->layout.all && !sweep)
-        status = result_query(&rows, store_connection(s), id, sql, NULL, err);
-    else if (!status)
-        status = result_sweep_query(&rows, &out->sweep, s, id, sql, sweep, err);
+    if (!status)
+        status = query(out, &rows, from, sql, sweep, err);
     if (!status && rows.columns > 0)
         status = check_columns(&out->layout, &rows, err);
     if (!status)
-        status = result_sweep_runs(s, out->sweep ? out->sweep : sweep, &out->runs, err);
+        status = result_sweep_runs(from->store, out->sweep ? out->sweep : sweep, &out->runs, err);
     if (!status) {
-        group(out, &rows);
-        out->once = say_once(&out->layout, &rows);
+        take_keys(out, &rows, &from->groups);
+        group(out, &rows, &from->groups);
+        out->once = say_once(&out->layout, &rows, from->groups.baseline);
         out->program = result_program();
     }
     result_rows_fini(&rows);
@@ -195,17 +258,13 @@ int table_make_from(struct table *out, struct store *s, const char *id, const ch
     return status;
 }
 
-int table_make(struct table *out, struct store *s, const char *id, const char *sweep, struct error *err)
+int table_make(struct table *out, struct results *from, const char *id, const char *sweep, struct error *err)
 {
-    bool known = false;
     *out = (struct table){0};
-    for (int i = 0; i < IDS; i++)
-        known |= strcmp(ids[i], id) == 0;
-    if (!known)
+    if (!catalogue_find(id, false))
         return error_set(err, STATUS_BAD_INPUT, "no table '%s'; 'taper help table' lists them", id);
-    char *sql = memory_format("results/tables/%s.sql", id), *layout = memory_format("results/tables/%s.json", id);
-    int status = table_make_from(out, s, id, embedded_find(sql)->text, embedded_find(layout)->text, sweep, err);
-    free(sql);
+    char *layout = memory_format("results/tables/%s.json", id);
+    int status = table_make_from(out, from, id, NULL, embedded_find(layout)->text, sweep, err);
     free(layout);
     return status;
 }
@@ -217,6 +276,9 @@ void table_fini(struct table *t)
     free(t->cells);
     free(t->sweep);
     free(t->runs);
+    for (int i = 0; i < t->key_count; i++)
+        free(t->keys[i]);
+    free(t->keys);
     free(t->once);
     free(t->program);
     table_layout_fini(&t->layout);

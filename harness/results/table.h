@@ -7,9 +7,8 @@
 
 #include <stdio.h>
 
-#include "harness/results/result_rows.h"
+#include "harness/results/result_sweep.h"
 #include "harness/results/statistics.h"
-#include "harness/store/store.h"
 #include "harness/results/table_layout.h"
 
 struct table_cell {
@@ -23,8 +22,10 @@ struct table_cell {
 
 struct table {
     struct table_layout layout;
-    char *sweep;   /* NULL: every sweep, or none had rows */
-    char *runs;    /* "15 runs: 14 done, 1 failed" */
+    char *sweep; /* NULL: every sweep, or none had rows */
+    char *runs;  /* "15 runs: 14 done, 1 failed" */
+    char **keys; /* [key_count], the columns that came in for them */
+    int key_count;
     char *once;    /* "corpus stories; 400 steps"; "" for nothing */
     char *program; /* "taper 0.1.0 (4af8e38)" */
     int rows;
@@ -36,10 +37,10 @@ const char *table_id(int i);
 
 /* Make table `id` of the sweep given (NULL: the last submitted that has rows for it). A table without rows is no error.
  * STATUS_BAD_INPUT: no such table or sweep. */
-int table_make(struct table *out, struct store *s, const char *id, const char *sweep, struct error *err);
+int table_make(struct table *out, struct results *from, const char *id, const char *sweep, struct error *err);
 
-/* The same from a query and a layout of one's own. */
-int table_make_from(struct table *out, struct store *s, const char *id, const char *sql, const char *layout,
+/* The same from a layout of one's own, and a query (NULL: the one the layout means). */
+int table_make_from(struct table *out, struct results *from, const char *id, const char *sql, const char *layout,
                     const char *sweep, struct error *err);
 void table_fini(struct table *t); /* fine on a zeroed one */
 

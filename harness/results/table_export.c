@@ -109,7 +109,7 @@ static json_t *json_cell(const struct layout_column *c, const struct table_cell 
         return json_pack("{s:i, s:i}", "n", cell->count, "of", cell->of);
     case COLUMN_TEXT:
     case COLUMN_NOTES:
-        if (cell->text || isnan(cell->value))
+        if (isnan(cell->value))
             return cell->text ? json_string(cell->text) : json_null();
         break;
     default:

@@ -78,9 +78,9 @@ int table_layout_load(struct table_layout *out, const char *id, const char *name
     *out = (struct table_layout){.id = id, .json = json_loads(text, JSON_REJECT_DUPLICATES, &why)};
     if (!out->json)
         return error_set(err, STATUS_FAILED, "%s:%d:%d: %s", name, why.line, why.column, why.text);
-    if (json_unpack_ex(out->json, &why, JSON_STRICT, "{s:s, s:s, s:o, s:o, s?o, s?o, s?b}", "title", &out->title,
-                       "empty", &out->empty, "key", &keys, "columns", &columns, "notes", &notes, "once", &once, "all",
-                       &all) != 0)
+    if (json_unpack_ex(out->json, &why, JSON_STRICT, "{s:s, s?s, s?s, s:s, s:o, s:o, s?o, s?o, s?b}", "title",
+                       &out->title, "query", &out->query, "kind", &out->bind, "empty", &out->empty, "key", &keys,
+                       "columns", &columns, "notes", &notes, "once", &once, "all", &all) != 0)
         status = error_set(err, STATUS_FAILED, "%s: %s", name, why.text);
     if (!status && (!texts(keys, &out->keys, &out->key_count) || !texts(notes, &out->notes, &out->note_count) ||
                     !read_once(out, once) || !json_is_array(columns)))
@@ -95,6 +95,22 @@ int table_layout_load(struct table_layout *out, const char *id, const char *name
     if (status)
         table_layout_fini(out);
     return status;
+}
+
+void table_layout_add_keys(struct table_layout *layout, char *const *keys, int count)
+{
+    int at = 0;
+    for (int i = 0; i < layout->column_count; i++)
+        if (strcmp(layout->columns[i].name, "size") == 0)
+            at = i + 1;
+    layout->columns =
+        memory_resize(layout->columns, (size_t)(layout->column_count + count) + 1, sizeof *layout->columns);
+    memmove(layout->columns + at + count, layout->columns + at,
+            (size_t)(layout->column_count - at) * sizeof *layout->columns);
+    for (int k = 0; k < count; k++)
+        layout->columns[at + k] = (struct layout_column){
+            .name = keys[k], .head = keys[k], .value = "grp", .kind = COLUMN_TEXT, .group_key = k + 1};
+    layout->column_count += count;
 }
 
 void table_layout_fini(struct table_layout *layout)

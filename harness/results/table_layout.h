@@ -8,7 +8,12 @@
  *                 "value": "val_loss", "of": "...",   columns of the query; value is name unless given
  *                 "digits": 4, "style": "percent"}],  plain, percent (sign shown), times, exponent
  *    "once": [["corpus", "corpus"]],                  said once under the table: label and column of the query
- *    "notes": ["..."], "empty": "what it takes to fill it", "all": true}    all: over every sweep unless one is named
+ *    "query": "bench", "kind": "decode",              the query is another file, bench.sql, and :kind in it this;
+ * ID.sql "notes": ["..."], "empty": "what it takes to fill it", "all": true}    all: over every sweep unless one is
+ * named
+ *
+ * A query with a column grp (the group of a run, result_groups.h) gets a column for every key that differs within the
+ * sweep, behind the column size.
  *
  * Kinds: text, number, time (us UTC), duration (us) of the first row; mean +- sample std; change: mean with its 95%
  * t-interval; max; ratio: sum of value over sum of of; count: values that there are, of `of` or the number of rows;
@@ -42,11 +47,13 @@ struct layout_column {
     enum column_kind kind;
     enum column_style style;
     int digits;
+    int group_key; /* 1 + which key of the groups it shows; 0: none */
 };
 
 struct table_layout {
     json_t *json; /* owns the texts */
     const char *id, *title, *empty;
+    const char *query, *bind; /* stem of the query's file and what :kind is in it; NULL: ID and nothing */
     const char **keys, **notes, **once_labels, **once_columns;
     int key_count, note_count, once_count, column_count;
     struct layout_column *columns;
@@ -55,6 +62,8 @@ struct table_layout {
 
 /* From text; `name` names it in errors (STATUS_FAILED: a layout is a part of the program). */
 int table_layout_load(struct table_layout *out, const char *id, const char *name, const char *text, struct error *err);
+/* Put columns for the keys in, behind the column size (else first); the names are kept, not copied. */
+void table_layout_add_keys(struct table_layout *layout, char *const *keys, int count);
 void table_layout_fini(struct table_layout *layout); /* fine on a zeroed one */
 
 #endif

@@ -7,7 +7,7 @@
 #include "core/base/memory.h"
 #include "harness/results/statistics.h"
 
-enum { SEEDS_NAMED = 8 };
+enum { SEEDS_NAMED = 8, OUTLIERS_NAMED = 8, FLAGS_NAMED = 8 };
 
 /* Grows a text; takes over `more`. */
 static void add(char **text, const char *between, char *more)
@@ -44,9 +44,9 @@ static void say(char **text, const char *what, struct those *t)
     t->count = 0;
 }
 
-static bool is_state(const struct result_rows *rows, int row, const char *state)
+static bool is_state(const struct result_rows *rows, int row, int column, const char *state)
 {
-    const char *text = result_text(rows, row, result_column(rows, "state"));
+    const char *text = result_text(rows, row, column);
     return text ? strcmp(text, state) == 0 : strcmp(state, "done") == 0;
 }
 
@@ -61,7 +61,11 @@ static void say_outliers(char **text, const struct result_rows *rows, int begin,
             row[n] = r;
             x[n++] = result_number(rows, r, value);
         }
-    statistics_outliers(x, n, out);
+    int outliers = statistics_outliers(x, n, out);
+    for (int i = 0; outliers > OUTLIERS_NAMED && i < n; i++)
+        out[i] = false;
+    if (outliers > OUTLIERS_NAMED)
+        add(text, "; ", memory_format("outliers, kept in the mean: %d runs", outliers));
     for (int i = 0; i < n; i++)
         if (out[i] && seed >= 0)
             add(text, "; ",
@@ -74,26 +78,50 @@ static void say_outliers(char **text, const struct result_rows *rows, int begin,
     free(row);
 }
 
+/* The query's own words, each with the runs that it says them of. */
+static void say_flags(char **text, struct those *found, int begin, int end)
+{
+    const struct result_rows *rows = found->rows;
+    int flag = result_column(rows, "flag"), kinds = 0;
+    bool *said = memory_alloc((size_t)(end - begin), sizeof *said);
+    for (int r = begin; flag >= 0 && r < end; r++) {
+        const char *words = result_text(rows, r, flag);
+        if (!words || said[r - begin])
+            continue;
+        if (kinds++ == FLAGS_NAMED) {
+            add(text, "; ", memory_string("and more of the kind"));
+            break;
+        }
+        for (int i = r; i < end; i++)
+            if (result_text(rows, i, flag) && strcmp(result_text(rows, i, flag), words) == 0) {
+                said[i - begin] = true;
+                take(found, i);
+            }
+        say(text, words, found);
+    }
+    free(said);
+}
+
 char *table_notes(const struct result_rows *rows, int begin, int end, const struct layout_column *column)
 {
     static const char *const states[] = {"failed", "cancelled", "running", "starting", "queued"};
     int value = result_column(rows, column->value), pair = column->pair ? result_column(rows, column->pair) : -1;
     int raw = column->of ? result_column(rows, column->of) : -1;
-    int flag = result_column(rows, "flag"), seed = result_column(rows, "seed");
+    int state = result_column(rows, "state");
     struct those found = {rows, 0, memory_alloc((size_t)(end - begin), sizeof *found.row)};
     char *text = NULL;
     for (size_t s = 0; s < sizeof states / sizeof states[0]; s++) {
         for (int r = begin; r < end; r++)
-            if (is_state(rows, r, states[s]))
+            if (is_state(rows, r, state, states[s]))
                 take(&found, r);
         say(&text, states[s], &found);
     }
     for (int r = begin; r < end; r++)
-        if (is_state(rows, r, "done") && !isfinite(result_number(rows, r, value)) && result_text(rows, r, raw))
+        if (is_state(rows, r, state, "done") && !isfinite(result_number(rows, r, value)) && result_text(rows, r, raw))
             take(&found, r);
     say(&text, "not finite, left out of the mean", &found);
     for (int r = begin; r < end; r++)
-        if (is_state(rows, r, "done") && !isfinite(result_number(rows, r, value)) && !result_text(rows, r, raw))
+        if (is_state(rows, r, state, "done") && !isfinite(result_number(rows, r, value)) && !result_text(rows, r, raw))
             take(&found, r);
     say(&text, "no value", &found);
     for (int r = begin; pair >= 0 && r < end; r++)
@@ -101,11 +129,7 @@ char *table_notes(const struct result_rows *rows, int begin, int end, const stru
             take(&found, r);
     say(&text, "no baseline to compare with", &found);
     say_outliers(&text, rows, begin, end, column);
-    for (int r = begin; r < end; r++)
-        if (result_text(rows, r, flag))
-            add(&text, "; ",
-                seed < 0 ? memory_string(result_text(rows, r, flag))
-                         : memory_format("seed %.0f: %s", result_number(rows, r, seed), result_text(rows, r, flag)));
+    say_flags(&text, &found, begin, end);
     free(found.row);
     return text;
 }

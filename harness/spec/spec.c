@@ -254,6 +254,19 @@ static void read_name(struct spec_parse *p, const yaml_node_t *node)
         memcpy(p->spec->name, text, length + 1);
 }
 
+/* After the variants. What SWEEP/VARIANT names is looked up when there are results to compare. */
+static void read_compare(struct spec_parse *p, const yaml_node_t *node)
+{
+    const char *text = yaml_scalar(&p->reader, node, "compare");
+    bool known = text && strchr(text, '/') && strlen(text) < sizeof p->spec->compare;
+    for (int i = 0; text && i < p->spec->variant_count; i++)
+        known |= strcmp(p->spec->variants[i].name, text) == 0;
+    if (text && !known)
+        yaml_fault_at(&p->reader, node, "compare: want a variant of this sweep, or SWEEP/VARIANT, got '%.80s'", text);
+    else if (text)
+        snprintf(p->spec->compare, sizeof p->spec->compare, "%s", text);
+}
+
 static const yaml_node_t *section(const struct yaml_map *map, const char *name)
 {
     for (int i = 0; i < map->count; i++)
@@ -276,8 +289,9 @@ static void read_sections(struct spec_parse *p, const struct yaml_map *map)
         void (*read)(struct spec_parse *p, const yaml_node_t *node);
     } sections[] = {{"sweep", read_name},     {"base", spec_read_base},       {"variants", spec_read_variants},
                     {"grid", spec_read_grid}, {"exclude", spec_read_exclude}, {"after", spec_read_after},
-                    {"run", spec_read_run}};
-    static const char *const words[] = {"sweep", "about", "base", "variants", "grid", "exclude", "after", "run", NULL};
+                    {"run", spec_read_run},   {"compare", read_compare}};
+    static const char *const words[] = {"sweep",   "about", "base", "variants", "grid",
+                                        "exclude", "after", "run",  "compare",  NULL};
     for (int i = 0; i < map->count; i++) {
         int w = 0;
         while (words[w] && strcmp(words[w], map->entries[i].key) != 0)
@@ -376,4 +390,21 @@ void spec_fini(struct spec *spec)
     free(spec->path);
     free(spec->text);
     *spec = (struct spec){0};
+}
+
+void spec_text_compare(const char *text, char *to, size_t room)
+{
+    struct yaml_reader reader;
+    struct yaml_map map = {0};
+    *to = '\0';
+    if (yaml_reader_load(&reader, "the sweep", text, strlen(text)) && reader.fault_count == 0) {
+        const yaml_node_t *root = yaml_root(&reader);
+        if (root)
+            yaml_flatten(&reader, root, "want a mapping", 1, &map);
+        const yaml_node_t *node = section(&map, "compare");
+        const char *found = node ? yaml_scalar(&reader, node, "compare") : NULL;
+        snprintf(to, room, "%s", found ? found : "");
+    }
+    free(map.entries);
+    yaml_reader_fini(&reader);
 }

@@ -76,8 +76,9 @@ struct spec_variant {
 
 struct spec {
     char name[SPEC_NAME];
-    char *about, *path, *text; /* path as given, text: the YAML itself */
-    struct config base;        /* defaults and base, not finished */
+    char *about, *path, *text;   /* path as given, text: the YAML itself */
+    char compare[2 * SPEC_NAME]; /* what its results are compared with, VARIANT or SWEEP/VARIANT; "": not said */
+    struct config base;          /* defaults and base, not finished */
     struct spec_axis *axes;
     struct spec_variant *variants;
     int axis_count, variant_count;
@@ -103,11 +104,25 @@ int spec_run(const struct spec *spec, int64_t i, struct config *cfg);
 /* The grid values of run i, as text, axis by axis (points into the spec). */
 const char *spec_run_value(const struct spec *spec, int64_t i, int axis);
 
+/* Which of an axis' values run i has, from 0. */
+int spec_run_place(const struct spec *spec, int64_t i, int axis);
+
+/* The grid point of run i as JSON, {"gate.end":"40%","seed":1}: the axes of more than one value, in the order written,
+ * as the grid has them whatever a variant makes of them; "{}" when there are none. On the heap. The points borrow the
+ * spec. */
+struct spec_points;
+struct spec_points *spec_points_create(const struct spec *spec);
+char *spec_point(const struct spec_points *points, int64_t i);
+void spec_points_destroy(struct spec_points *points); /* NULL is fine */
+
 /* `after` as JSON, {"fold":true,"bench":{"decode":{"batch":[1,16],"context":[512]}}}, as runs carry it (a new
  * reference), and the reverse; `where` names the source in errors. */
 json_t *spec_after_to_json(const struct spec_after *after);
 int spec_after_from_json(struct spec_after *after, const json_t *object, const char *where, struct error *err);
 const char *spec_bench_name(enum spec_bench_kind kind);
+
+/* `compare` of a sweep's text as it was submitted, into `to`; "" when it says nothing. */
+void spec_text_compare(const char *text, char *to, size_t room);
 
 /* The text of a length of time: 12h, 30m, 90s, 2d, 1h30m; to microseconds. Returns 0, or -1 when it is none. */
 int spec_duration(const char *text, int64_t *us);

@@ -55,12 +55,17 @@ int spec_run(const struct spec *spec, int64_t i, struct config *cfg)
     return variant;
 }
 
-const char *spec_run_value(const struct spec *spec, int64_t i, int axis)
+int spec_run_place(const struct spec *spec, int64_t i, int axis)
 {
     int64_t point = spec->points[i] / spec->variant_count;
     for (int a = spec->axis_count - 1; a > axis; a--)
         point /= spec->axes[a].count;
-    return spec->axes[axis].values[point % spec->axes[axis].count];
+    return (int)(point % spec->axes[axis].count);
+}
+
+const char *spec_run_value(const struct spec *spec, int64_t i, int axis)
+{
+    return spec->axes[axis].values[spec_run_place(spec, i, axis)];
 }
 
 static bool excludes(const struct spec_exclusion *x, const struct config *cfg, int variant)

@@ -6,22 +6,13 @@
 #include <stdint.h>
 
 #include "harness/store/intake.h"
+#include "harness/store/intake_columns.h"
 
-enum value_type {
-    VALUE_REAL,   /* number, or NaN, Infinity, -Infinity as text; NULL when absent */
-    VALUE_COUNT,  /* integer, not negative; NULL when absent */
-    VALUE_NEEDED, /* the same, and must be there */
-    VALUE_TEXT,   /* text that must be there and not be empty */
-    VALUE_MAYBE,  /* text, NULL when absent */
-    VALUE_TIMES,  /* a list of numbers, kept as JSON when it holds more than one */
-};
-
-struct column {
-    const char *name; /* NULL ends a table */
-    enum value_type type;
-};
-
-enum { SCAN_COLUMNS = 32, SCAN_SITES = 128, SCAN_SITE_COLUMNS = 8 };
+/* What the fast scanner holds of a line; a set of columns is the bits of one 64-bit word. */
+enum { SCAN_COLUMNS = 64, SCAN_SITES = 128, SCAN_SITE_COLUMNS = 16 };
+_Static_assert((int)STEP_COLUMN_COUNT <= (int)SCAN_COLUMNS, "a step has more columns than the scanner holds");
+_Static_assert((int)SITE_COLUMN_COUNT <= (int)SCAN_SITE_COLUMNS, "a site has more columns than the scanner holds");
+_Static_assert(SCAN_COLUMNS <= 64 && SCAN_SITE_COLUMNS <= 64, "a column is a bit of a 64-bit word");
 
 /* A scanned value; text points into the line. */
 struct scan_value {
@@ -42,7 +33,8 @@ struct scan_line {
 
 /* Read a line of table step as journal_append writes it: fields in any order, plain strings. False for any other
  * line, good or bad, which jansson must judge. What it accepts it reads as jansson would; that is most of what a
- * daemon ever takes in, several times faster. text[size] must be readable. */
+ * daemon ever takes in, several times faster. text[size] must be readable. columns: up to SCAN_COLUMNS, site_columns up
+ * to SCAN_SITE_COLUMNS. */
 bool intake_scan_step(const char *text, size_t size, const struct column *columns, const struct column *site_columns,
                       struct scan_line *out);
 

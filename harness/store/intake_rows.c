@@ -9,93 +9,41 @@
 #include "harness/store/intake_internal.h"
 #include "harness/store/store_internal.h"
 
-/* Bound from ?2 on, in this order; ?1 is the run. */
-static const struct column step_columns[] = {
-    {"step", VALUE_NEEDED},       {"tokens", VALUE_COUNT},
-    {"ce", VALUE_REAL},           {"aux", VALUE_REAL},
-    {"lr", VALUE_REAL},           {"gate", VALUE_REAL},
-    {"grad_norm", VALUE_REAL},    {"scale_mean", VALUE_REAL},
-    {"scale_std", VALUE_REAL},    {"scale_max", VALUE_REAL},
-    {"scale_target", VALUE_REAL}, {"logit_rms", VALUE_REAL},
-    {"logit_max", VALUE_REAL},    {"logit_std", VALUE_REAL},
-    {"margin", VALUE_REAL},       {"p_correct", VALUE_REAL},
-    {"entropy", VALUE_REAL},      {"radial", VALUE_REAL},
-    {"radial_rms", VALUE_REAL},   {"tangential_rms", VALUE_REAL},
-    {"radial_share", VALUE_REAL}, {"aux_radial", VALUE_REAL},
-    {"ms", VALUE_REAL},           {"attempt", VALUE_NEEDED},
-    {"step_ms", VALUE_TIMES},     {"leading", VALUE_REAL},
-    {"bounded", VALUE_REAL},      {NULL, 0},
-};
-static const char step_sql[] =
-    "INSERT OR REPLACE INTO step (run, step, tokens, ce, aux, lr, gate, grad_norm, scale_mean, scale_std, scale_max, "
-    "scale_target, logit_rms, logit_max, logit_std, margin, p_correct, entropy, radial, radial_rms, tangential_rms, "
-    "radial_share, aux_radial, ms, attempt, step_ms, leading, bounded) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
-    "?10, "
-    "?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)";
-
-/* ?2 is the step. */
-static const struct column site_columns[] = {
-    {"site", VALUE_TEXT},
-    {"c", VALUE_REAL},
-    {"scale_mean", VALUE_REAL},
-    {"agreement", VALUE_REAL},
-    {"gamma_norm", VALUE_REAL},
-    {"gamma_tilde_norm", VALUE_REAL},
-    {NULL, 0},
-};
-static const char site_sql[] =
-    "INSERT OR REPLACE INTO site_step (run, step, site, c, scale_mean, agreement, gamma_norm, gamma_tilde_norm) "
-    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-
-static const struct column eval_columns[] = {
-    {"step", VALUE_NEEDED},  {"split", VALUE_TEXT},     {"loss", VALUE_REAL},
-    {"tokens", VALUE_COUNT}, {"attempt", VALUE_NEEDED}, {NULL, 0},
-};
-static const char eval_sql[] = "INSERT OR REPLACE INTO eval (run, step, split, loss, tokens, attempt) "
-                               "VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-
-static const struct column bench_columns[] = {
-    {"kind", VALUE_TEXT},
-    {"variant", VALUE_TEXT},
-    {"batch", VALUE_NEEDED},
-    {"context", VALUE_NEEDED},
-    {"tokens_per_s", VALUE_REAL},
-    {"ms", VALUE_REAL},
-    {"repeats", VALUE_COUNT},
-    {"device", VALUE_MAYBE},
-    {"attempt", VALUE_NEEDED},
-    {"weights", VALUE_TEXT},
-    {NULL, 0},
-};
-static const char bench_sql[] =
-    "INSERT OR REPLACE INTO bench (run, kind, variant, batch, context, tokens_per_s, ms, repeats, device, attempt, "
-    "weights) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+/* The kinds of line whose rows are more than their fields; the plain ones stand in intake_columns.h. */
 
 /* ?2 is the time of the intake, ?3 the offset, which makes an event read twice one event. */
 static const struct column event_columns[] = {
     {"step", VALUE_COUNT}, {"attempt", VALUE_NEEDED}, {"kind", VALUE_TEXT}, {"text", VALUE_MAYBE}, {NULL, 0},
 };
-static const char event_sql[] =
+static const struct intake_table events = {
+    "event", event_columns, 4,
     "INSERT INTO event (run, time, journal, step, attempt, kind, text) VALUES (?1, ?2, ?3, ?4, ?5, ?6, coalesce(?7, "
     "'')) "
     "ON CONFLICT (run, journal) WHERE journal IS NOT NULL DO UPDATE SET step = excluded.step, "
-    "attempt = excluded.attempt, kind = excluded.kind, text = excluded.text";
+    "attempt = excluded.attempt, kind = excluded.kind, text = excluded.text"};
+
+/* While an attempt runs, what an earlier one left in the journal says nothing of the run any more: ?2 is the line's
+ * attempt (NULL, in old journals' fold lines, is believed). */
+#define NOT_OVERTAKEN "NOT (state IN ('starting', 'running') AND attempts > coalesce(?2, attempts)) "
 
 /* Only a finished attempt's loss counts; any other may only fill what is unknown. */
 static const struct column run_columns[] = {
     {"attempt", VALUE_NEEDED}, {"state", VALUE_TEXT}, {"val_loss", VALUE_REAL},   {"params", VALUE_COUNT},
     {"device", VALUE_MAYBE},   {"text", VALUE_MAYBE}, {"fold_error", VALUE_REAL}, {NULL, 0},
 };
-static const char run_sql[] =
+static const struct intake_table results = {
+    "run", run_columns, 2,
     "UPDATE run SET val_loss = CASE WHEN ?3 = 'done' THEN coalesce(?4, val_loss) WHEN ?3 = 'failed' "
     "THEN coalesce(val_loss, ?4) ELSE val_loss END, params = coalesce(?5, params), device = coalesce(?6, device), "
-    "fold_error = coalesce(?8, fold_error) WHERE id = ?1 AND ?2 > 0 AND (?7 IS NULL OR 1)";
-static const char outcome_sql[] =
+    "fold_error = coalesce(?8, fold_error) WHERE id = ?1 AND " NOT_OVERTAKEN "AND (?7 IS NULL OR 1)"};
+static const struct intake_table outcomes = {
+    "run", run_columns, 2,
     "UPDATE attempt SET outcome = ?3, outcome_text = ?7 WHERE run = ?1 AND attempt = ?2 "
-    "AND (?4 IS NULL OR 1) AND (?5 IS NULL OR 1) AND (?6 IS NULL OR 1) AND (?8 IS NULL OR 1)";
+    "AND (?4 IS NULL OR 1) AND (?5 IS NULL OR 1) AND (?6 IS NULL OR 1) AND (?8 IS NULL OR 1)"};
 
-static const struct column fold_columns[] = {{"fold_error", VALUE_REAL}, {NULL, 0}};
-static const char fold_sql[] = "UPDATE run SET fold_error = coalesce(?2, fold_error) WHERE id = ?1";
+static const struct column fold_columns[] = {{"attempt", VALUE_COUNT}, {"fold_error", VALUE_REAL}, {NULL, 0}};
+static const struct intake_table folds = {
+    "fold", fold_columns, 2, "UPDATE run SET fold_error = coalesce(?3, fold_error) WHERE id = ?1 AND " NOT_OVERTAKEN};
 
 /* --------------------------------------------------------------------------------------------- values */
 
@@ -184,10 +132,11 @@ static bool bind_object(sqlite3_stmt *statement, int at, const struct column *co
 
 /* --------------------------------------------------------------------------------------------- rows */
 
-static int insert(struct store *s, const char *sql, const char *run, int at, const struct column *columns,
-                  const json_t *object, int64_t second, int64_t third, struct intake_line *line, struct error *err)
+static int insert(struct store *s, const struct intake_table *table, const char *run, const json_t *object,
+                  int64_t second, int64_t third, struct intake_line *line, struct error *err)
 {
-    sqlite3_stmt *statement = store_prepare(s, sql, err);
+    sqlite3_stmt *statement = store_prepare(s, table->sql, err);
+    int at = table->first;
     if (!statement)
         return STATUS_FAILED;
     sqlite3_bind_text(statement, 1, run, CONFIG_ID - 1, SQLITE_STATIC);
@@ -195,7 +144,7 @@ static int insert(struct store *s, const char *sql, const char *run, int at, con
         store_bind_int(statement, 2, second);
     if (at > 3)
         store_bind_int(statement, 3, third);
-    if (!bind_object(statement, at, columns, object, line))
+    if (!bind_object(statement, at, table->columns, object, line))
         return STATUS_BAD_INPUT;
     int status = store_step(s, statement, "store a row", err);
     line->rows++;
@@ -207,9 +156,9 @@ static bool check_sites(struct store *s, const json_t *sites, struct intake_line
 {
     size_t i;
     const json_t *site;
-    sqlite3_stmt *statement = store_prepare(s, site_sql, err);
-    json_array_foreach(sites, i,
-                       site) if (!statement || !bind_object(statement, 3, site_columns, site, line)) return false;
+    sqlite3_stmt *statement = store_prepare(s, intake_sites.sql, err);
+    json_array_foreach(sites, i, site) if (!statement || !bind_object(statement, intake_sites.first,
+                                                                      intake_sites.columns, site, line)) return false;
     return true;
 }
 
@@ -224,13 +173,13 @@ static int store_steps(struct store *s, const char *run, const json_t *object, s
     }
     if (!check_sites(s, sites, line, err))
         return STATUS_BAD_INPUT;
-    int status = insert(s, step_sql, run, 2, step_columns, object, 0, 0, line, err);
+    int status = insert(s, &intake_steps, run, object, 0, 0, line, err);
     if (status)
         return status;
     line->step = json_integer_value(json_object_get(object, "step"));
     json_array_foreach(sites, i, site)
     {
-        status = insert(s, site_sql, run, 3, site_columns, site, line->step, 0, line, err);
+        status = insert(s, &intake_sites, run, site, line->step, 0, line, err);
         if (status)
             return status;
     }
@@ -274,14 +223,14 @@ static sqlite3_stmt *row_statement(struct store *s, const char *sql, struct erro
 static int store_scanned(struct store *s, const char *run, const struct scan_line *scan, struct intake_line *line,
                          struct error *err)
 {
-    sqlite3_stmt *step = row_statement(s, step_sql, err);
+    sqlite3_stmt *step = row_statement(s, intake_steps.sql, err);
     if (!step)
         return STATUS_FAILED;
     sqlite3_bind_text(step, 1, run, CONFIG_ID - 1, SQLITE_STATIC);
-    for (int i = 0; step_columns[i].name; i++)
-        bind_scanned(step, 2 + i, &scan->value[i]);
+    for (int i = 0; intake_steps.columns[i].name; i++)
+        bind_scanned(step, intake_steps.first + i, &scan->value[i]);
     int status = store_step(s, step, "store a step", err);
-    sqlite3_stmt *site = status || scan->sites == 0 ? NULL : row_statement(s, site_sql, err);
+    sqlite3_stmt *site = status || scan->sites == 0 ? NULL : row_statement(s, intake_sites.sql, err);
     if (!site && scan->sites > 0)
         return STATUS_FAILED;
     if (site) {
@@ -289,8 +238,8 @@ static int store_scanned(struct store *s, const char *run, const struct scan_lin
         bind_scanned(site, 2, &scan->value[0]);
     }
     for (int i = 0; !status && i < scan->sites; i++) {
-        for (int c = 0; site_columns[c].name; c++)
-            bind_scanned(site, 3 + c, &scan->site[i][c]);
+        for (int c = 0; intake_sites.columns[c].name; c++)
+            bind_scanned(site, intake_sites.first + c, &scan->site[i][c]);
         status = store_step(s, site, "store a site", err);
     }
     line->rows = 1 + scan->sites;
@@ -301,9 +250,9 @@ static int store_scanned(struct store *s, const char *run, const struct scan_lin
 static int store_outcome(struct store *s, const char *run, const json_t *object, struct intake_line *line,
                          struct error *err)
 {
-    int status = insert(s, run_sql, run, 2, run_columns, object, 0, 0, line, err);
+    int status = insert(s, &results, run, object, 0, 0, line, err);
     if (!status)
-        status = insert(s, outcome_sql, run, 2, run_columns, object, 0, 0, line, err);
+        status = insert(s, &outcomes, run, object, 0, 0, line, err);
     line->rows = 1;
     line->finished = true;
     return status;
@@ -320,15 +269,15 @@ static int store_object(struct store *s, const char *run, const json_t *object, 
     if (strcmp(table, "step") == 0)
         return store_steps(s, run, object, line, err);
     if (strcmp(table, "eval") == 0)
-        return insert(s, eval_sql, run, 2, eval_columns, object, 0, 0, line, err);
+        return insert(s, &intake_evals, run, object, 0, 0, line, err);
     if (strcmp(table, "bench") == 0)
-        return insert(s, bench_sql, run, 2, bench_columns, object, 0, 0, line, err);
+        return insert(s, &intake_benches, run, object, 0, 0, line, err);
     if (strcmp(table, "event") == 0)
-        return insert(s, event_sql, run, 4, event_columns, object, store_now(), offset, line, err);
+        return insert(s, &events, run, object, store_now(), offset, line, err);
     if (strcmp(table, "run") == 0)
         return store_outcome(s, run, object, line, err);
     if (strcmp(table, "fold") == 0)
-        return insert(s, fold_sql, run, 2, fold_columns, object, 0, 0, line, err);
+        return insert(s, &folds, run, object, 0, 0, line, err);
     snprintf(line->why, sizeof line->why, "no table '%.40s'", table);
     return STATUS_BAD_INPUT;
 }
@@ -339,7 +288,7 @@ int intake_store_line(struct store *s, const char *run, const char *text, size_t
     json_error_t why;
     struct scan_line scan;
     *line = (struct intake_line){.step = -1};
-    if (!scan_disabled && intake_scan_step(text, size, step_columns, site_columns, &scan))
+    if (!scan_disabled && intake_scan_step(text, size, intake_steps.columns, intake_sites.columns, &scan))
         return store_scanned(s, run, &scan, line, err);
     json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
     if (!object) {

@@ -194,12 +194,12 @@ static void clear(const struct column *columns, struct scan_value *values)
 
 /* "name":value into its column; a column given twice is jansson's to judge. */
 static bool scan_field(struct cursor *c, const struct column *columns, struct scan_value *values, int *next,
-                       unsigned *seen, const char *name, int length)
+                       uint64_t *seen, const char *name, int length)
 {
     int i = find_column(columns, *next, name, length);
-    if (i < 0 || (*seen & 1u << i))
+    if (i < 0 || (*seen & UINT64_C(1) << i))
         return false;
-    *seen |= 1u << i;
+    *seen |= UINT64_C(1) << i;
     *next = columns[i].name ? i + 1 : i;
     return scan_value(c, columns[i].type, &values[i]);
 }
@@ -207,7 +207,7 @@ static bool scan_field(struct cursor *c, const struct column *columns, struct sc
 static bool scan_site(struct cursor *c, const struct column *columns, struct scan_value *values)
 {
     int next = 0, length;
-    unsigned seen = 0;
+    uint64_t seen = 0;
     const char *name;
     clear(columns, values);
     if (!scan_char(c, '{'))
@@ -238,7 +238,7 @@ bool intake_scan_step(const char *text, size_t size, const struct column *column
     static const char start[] = "{\"table\":\"step\"";
     struct cursor c = {text + sizeof start - 1, text + size};
     int next = 0, length;
-    unsigned seen = 0;
+    uint64_t seen = 0;
     const char *name;
     if (size < sizeof start || memcmp(text, start, sizeof start - 1) != 0)
         return false;

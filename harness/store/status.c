@@ -1,19 +1,21 @@
+#include "harness/base/format.h"
 #include "harness/store/status.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "core/base/memory.h"
+#include "harness/store/store_rows.h"
 
-static json_t *column_json(sqlite3_stmt *row, int i)
+static json_t *value_json(struct store_value v)
 {
-    switch (sqlite3_column_type(row, i)) {
-    case SQLITE_INTEGER:
-        return json_integer(sqlite3_column_int64(row, i));
-    case SQLITE_FLOAT:
-        return json_real(sqlite3_column_double(row, i));
-    case SQLITE_TEXT: {
-        json_t *text = json_string((const char *)sqlite3_column_text(row, i));
+    switch (v.type) {
+    case STORE_INTEGER:
+        return json_integer(v.integer);
+    case STORE_REAL:
+        return json_real(v.number);
+    case STORE_TEXT: {
+        json_t *text = json_string(v.text);
         return text ? text : json_string("(not UTF-8)");
     }
     default:
@@ -21,34 +23,30 @@ static json_t *column_json(sqlite3_stmt *row, int i)
     }
 }
 
-static json_t *row_json(sqlite3_stmt *row)
+static json_t *row_json(const struct store_rows *rows)
 {
     json_t *object = json_object();
-    for (int i = 0; i < sqlite3_column_count(row); i++)
-        json_object_set_new(object, sqlite3_column_name(row, i), column_json(row, i));
+    for (int i = 0; i < store_rows_columns(rows); i++)
+        json_object_set_new(object, store_rows_column(rows, i), value_json(store_rows_at(rows, i)));
     return object;
 }
 
-/* All rows of a query with one text as ?1 (NULL binds a null). */
-static int rows_json(struct store *store, const char *sql, const char *text, json_t **out, struct error *err)
+/* All rows of a query with one text as :what (NULL binds a null). */
+static int rows_json(struct store *store, const char *sql, const char *what, json_t **out, struct error *err)
 {
-    sqlite3_stmt *query = NULL;
-    sqlite3 *db = store_connection(store);
+    struct store_rows *rows = NULL;
+    bool found = false;
+    int status = store_rows_open(&rows, store, "read how it stands", sql, err);
     *out = json_array();
-    int code = sqlite3_prepare_v2(db, sql, -1, &query, NULL);
-    if (code == SQLITE_OK && text)
-        sqlite3_bind_text(query, 1, text, -1, SQLITE_STATIC);
-    while (code == SQLITE_OK || code == SQLITE_ROW) {
-        code = sqlite3_step(query);
-        if (code == SQLITE_ROW)
-            json_array_append_new(*out, row_json(query));
+    store_rows_bind(rows, ":what", what);
+    while (!status && !(status = store_rows_next(rows, &found, err)) && found)
+        json_array_append_new(*out, row_json(rows));
+    store_rows_close(rows);
+    if (status) {
+        json_decref(*out);
+        *out = NULL;
     }
-    sqlite3_finalize(query);
-    if (code == SQLITE_DONE)
-        return STATUS_OK;
-    json_decref(*out);
-    *out = NULL;
-    return error_set(err, STATUS_FAILED, "the database cannot be read: %s", sqlite3_errmsg(db));
+    return status;
 }
 
 static void add_time_left(json_t *live)
@@ -74,8 +72,10 @@ int status_collect(struct store *store, const char *sweep, json_t **out, struct 
         "count(CASE r.state WHEN 'running' THEN 1 END) AS running, count(CASE r.state WHEN 'done' THEN 1 END) AS done, "
         "count(CASE r.state WHEN 'failed' THEN 1 END) AS failed, "
         "count(CASE r.state WHEN 'cancelled' THEN 1 END) AS cancelled, s.created AS submitted FROM sweep s "
-        "LEFT JOIN (SELECT DISTINCT sweep, run FROM sweep_run WHERE ?1 IS NULL OR sweep = ?1) m ON m.sweep = s.name "
-        "LEFT JOIN run r ON r.id = m.run WHERE ?1 IS NULL OR s.name = ?1 GROUP BY s.name ORDER BY s.created, s.name";
+        "LEFT JOIN (SELECT DISTINCT sweep, run FROM sweep_run WHERE :what IS NULL OR sweep = :what) m ON m.sweep = "
+        "s.name "
+        "LEFT JOIN run r ON r.id = m.run WHERE :what IS NULL OR s.name = :what GROUP BY s.name ORDER BY s.created, "
+        "s.name";
     static const char live_sql[] =
         "SELECT r.id AS run, r.sweep, r.variant, r.seed, r.state, r.attempts AS attempt, a.slot, coalesce(a.pack, 1) "
         "AS "
@@ -83,12 +83,12 @@ int status_collect(struct store *store, const char *sweep, json_t **out, struct 
         "(SELECT ce FROM step t WHERE t.run = r.id ORDER BY step DESC LIMIT 1) AS loss, "
         "(SELECT avg(ms) FROM (SELECT ms FROM step t WHERE t.run = r.id AND typeof(ms) IN ('real', 'integer') "
         "ORDER BY step DESC LIMIT 10)) AS ms FROM run r LEFT JOIN attempt a ON a.run = r.id AND a.attempt = r.attempts "
-        "WHERE r.state IN ('starting', 'running') AND (?1 IS NULL OR EXISTS (SELECT 1 FROM sweep_run m "
-        "WHERE m.run = r.id AND m.sweep = ?1)) ORDER BY r.priority DESC, r.position";
+        "WHERE r.state IN ('starting', 'running') AND (:what IS NULL OR EXISTS (SELECT 1 FROM sweep_run m "
+        "WHERE m.run = r.id AND m.sweep = :what)) ORDER BY r.priority DESC, r.position";
     static const char failures_sql[] =
         "SELECT r.id AS run, r.sweep, r.variant, r.attempts AS attempt, a.cause, a.text, r.ended FROM run r "
         "LEFT JOIN attempt a ON a.run = r.id AND a.attempt = r.attempts WHERE r.state = 'failed' "
-        "AND (?1 IS NULL OR EXISTS (SELECT 1 FROM sweep_run m WHERE m.run = r.id AND m.sweep = ?1)) "
+        "AND (:what IS NULL OR EXISTS (SELECT 1 FROM sweep_run m WHERE m.run = r.id AND m.sweep = :what)) "
         "ORDER BY r.ended DESC LIMIT 10";
     json_t *sweeps = NULL, *live = NULL, *failures = NULL;
     int status = sweep ? store_sweep_find(store, sweep, err) : STATUS_OK;
@@ -122,14 +122,14 @@ int status_run(struct store *store, const char *id, json_t **out, struct error *
     } parts[] = {{"attempts",
                   "SELECT *, (SELECT group_concat(b.run, ' ') FROM attempt b WHERE b.pid = a.pid AND b.pid_started = "
                   "a.pid_started AND b.boot_id = a.boot_id AND b.run <> a.run) AS mates FROM attempt a "
-                  "WHERE run = ?1 ORDER BY attempt"},
-                 {"evals", "SELECT step, split, loss, tokens FROM eval WHERE run = ?1 ORDER BY step, split"},
-                 {"events", "SELECT * FROM (SELECT id, time, attempt, step, kind, text FROM event WHERE run = ?1 "
+                  "WHERE run = :what ORDER BY attempt"},
+                 {"evals", "SELECT step, split, loss, tokens FROM eval WHERE run = :what ORDER BY step, split"},
+                 {"events", "SELECT * FROM (SELECT id, time, attempt, step, kind, text FROM event WHERE run = :what "
                             "ORDER BY id DESC LIMIT 20) ORDER BY id"}};
     json_t *rows = NULL;
     int status = rows_json(store,
                            "SELECT r.*, coalesce((SELECT step FROM journal j WHERE j.run = r.id), 0) AS step "
-                           "FROM run r WHERE id = ?1",
+                           "FROM run r WHERE id = :what",
                            id, &rows, err);
     if (status)
         return status;
@@ -167,24 +167,6 @@ char *status_counts(const json_t *sweep, char *to)
     return to;
 }
 
-char *status_duration(double seconds, char *to)
-{
-    if (!(seconds >= 0) || seconds > 1e9) {
-        snprintf(to, 32, "-");
-        return to;
-    }
-    long long s = llround(seconds);
-    if (s < 60)
-        snprintf(to, 32, "%llds", s);
-    else if (s < 3600)
-        snprintf(to, 32, "%lldm%02llds", s / 60, s % 60);
-    else if (s < 86400)
-        snprintf(to, 32, "%lldh%02lldm", s / 3600, s / 60 % 60);
-    else
-        snprintf(to, 32, "%lldd%02lldh", s / 86400, s / 3600 % 24);
-    return to;
-}
-
 char *status_live(const json_t *live, char *to)
 {
     char left[32], loss[32] = "-", shared[32] = "";
@@ -193,7 +175,7 @@ char *status_live(const json_t *live, char *to)
         snprintf(loss, sizeof loss, "%.4f", json_number_value(value));
     else if (json_is_string(value))
         snprintf(loss, sizeof loss, "%s", json_string_value(value));
-    status_duration(json_is_number(seconds) ? json_number_value(seconds) : -1, left);
+    format_duration(left, json_is_number(seconds) ? json_number_value(seconds) : -1);
     long long pack = (long long)json_integer_value(json_object_get(live, "pack"));
     if (pack > 1)
         snprintf(shared, sizeof shared, "  pack of %lld", pack);

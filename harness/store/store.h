@@ -16,8 +16,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <sqlite3.h>
-
 #include "core/config/config.h"
 #include "core/base/outcome.h"
 #include "harness/base/home.h"
@@ -44,8 +42,13 @@ enum store_trouble {
 int store_open(struct store **out, const struct home *home, enum store_mode mode, struct error *err);
 void store_close(struct store *s); /* NULL is fine; releases the lock */
 
-/* The connection, for SELECTs of one's own. Never write through it. */
-sqlite3 *store_connection(struct store *s);
+/* Give the connection this program's views (results/views.sql) as temporary ones, whatever program made those in the
+ * database: a reader changes nothing there. Once a connection, before it is asked for them. */
+int store_own_views(struct store *s, struct error *err);
+
+/* Run statements that make temporary tables and views, of this connection alone, and touch nothing else. `name` is what
+ * they make, for errors. */
+int store_make_temporary(struct store *s, const char *name, const char *sql, struct error *err);
 
 /* Of the last call that failed. */
 enum store_trouble store_trouble(const struct store *s);
@@ -128,14 +131,6 @@ int store_run_find(struct store *s, const char *id, struct store_run *run, struc
 int store_run_config(struct store *s, const char *id, struct config *cfg, struct error *err);
 int store_run_after(struct store *s, const char *id, struct spec_after *after, struct error *err);
 
-/* The next run to start: queued, its delay over, the queue not paused, wanted by a sweep that is not paused, needing
- * `device` and at most `slots` slots. *found tells whether there is one. Does not change anything. */
-int store_next_queued(struct store *s, int device, int64_t slots, int64_t now, struct store_run *run, bool *found,
-                      struct error *err);
-
-/* The earliest not_before in the future among the queued; 0: none. */
-int store_next_delay(struct store *s, int64_t now, int64_t *when, struct error *err);
-
 /* --------------------------------------------------------------------------------------------------- sweeps */
 
 /* The digests of a configuration's data: dataset_digests. Called once for each different set of data keys. Reading a
@@ -167,7 +162,7 @@ int store_sweep_finished(struct store *s, const char *name, bool *finished, bool
 
 int store_sweep_pause(struct store *s, const char *name, bool paused, struct error *err);
 
-/* The whole queue, also of what is submitted later (store_next_queued); beside, not instead of, the sweeps' own. */
+/* The whole queue, also of what is submitted later (store_queue_next); beside, not instead of, the sweeps' own. */
 int store_queue_pause(struct store *s, bool paused, struct error *err);
 int store_queue_paused(struct store *s, bool *paused, struct error *err);
 

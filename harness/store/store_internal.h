@@ -2,6 +2,8 @@
 #ifndef TAPER_HARNESS_STORE_STORE_INTERNAL_H
 #define TAPER_HARNESS_STORE_STORE_INTERNAL_H
 
+#include <sqlite3.h>
+
 #include "harness/store/store.h"
 
 enum { STORE_STATEMENTS = 96 };
@@ -53,6 +55,15 @@ void store_bind_text(sqlite3_stmt *statement, int at, const char *text);
 void store_bind_int(sqlite3_stmt *statement, int at, int64_t value);
 void store_bind_int_or_null(sqlite3_stmt *statement, int at, int64_t value, int64_t none);
 
+/* The columns of struct store_run, for a SELECT from run r, and the row that they make into one. */
+#define STORE_RUN_COLUMNS                                                                                              \
+    "r.id, r.sweep, r.variant, r.seed, r.state, r.wants, r.priority, r.position, r.slots, r.retries, r.timeout_us, "   \
+    "r.attempts, r.failures, r.created, r.started, r.ended, r.not_before, r.cancel, r.steps, "                         \
+    "coalesce((SELECT step FROM journal j WHERE j.run = r.id), 0), "                                                   \
+    "EXISTS (SELECT 1 FROM sweep_run m JOIN sweep s ON s.name = m.sweep WHERE m.run = r.id AND s.fail_fast), "         \
+    "r.pack, r.shape "
+void store_read_run(sqlite3_stmt *row, struct store_run *run);
+
 /* Insert an event inside a transaction. 0 attempt: none. */
 int store_add_event(struct store *s, const char *sweep, const char *run, int attempt, const char *kind,
                     const char *text, struct error *err);
@@ -78,6 +89,8 @@ int store_migrate_with(struct store *s, const struct store_migration *steps, int
 
 /* The same with this program's steps and schema, and the views when their text has changed. */
 int store_migrate(struct store *s, struct error *err);
+int store_refresh_views(struct store *s, struct error *err);
+int store_drop_views(struct store *s, struct error *err); /* inside a transaction */
 
 /* The schema version this program knows, and a database's. */
 int store_version_known(void);

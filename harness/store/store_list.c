@@ -1,4 +1,4 @@
-/* What is in the store: runs by state and sweep, the head of the queue, configurations, attempts. */
+/* What is in the store: runs by state and sweep, configurations, attempts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,21 +12,13 @@ const char *run_state_name(enum run_state state)
     return (int)state >= 0 && state < RUN_STATES ? state_names[state] : "?";
 }
 
-/* The columns of struct store_run, in the order read_run takes them. */
-#define RUN_COLUMNS                                                                                                    \
-    "r.id, r.sweep, r.variant, r.seed, r.state, r.wants, r.priority, r.position, r.slots, r.retries, r.timeout_us, "   \
-    "r.attempts, r.failures, r.created, r.started, r.ended, r.not_before, r.cancel, r.steps, "                         \
-    "coalesce((SELECT step FROM journal j WHERE j.run = r.id), 0), "                                                   \
-    "EXISTS (SELECT 1 FROM sweep_run m JOIN sweep s ON s.name = m.sweep WHERE m.run = r.id AND s.fail_fast), "         \
-    "r.pack, r.shape "
-
 static void copy_text(char *to, size_t room, sqlite3_stmt *row, int column)
 {
     const char *text = (const char *)sqlite3_column_text(row, column);
     snprintf(to, room, "%s", text ? text : "");
 }
 
-static void read_run(sqlite3_stmt *row, struct store_run *run)
+void store_read_run(sqlite3_stmt *row, struct store_run *run)
 {
     char state[16], wants[8];
     *run = (struct store_run){0};
@@ -63,17 +55,17 @@ int store_runs_each(struct store *s, const struct store_filter *filter, store_ru
                     struct error *err)
 {
     static const char of_any[] =
-        "SELECT " RUN_COLUMNS "FROM run r WHERE (?1 = 0 OR ?1 >> CASE r.state "
+        "SELECT " STORE_RUN_COLUMNS "FROM run r WHERE (?1 = 0 OR ?1 >> CASE r.state "
         "WHEN 'queued' THEN 0 WHEN 'starting' THEN 1 WHEN 'running' THEN 2 WHEN 'done' THEN 3 WHEN 'failed' THEN 4 "
         "ELSE 5 END & 1) ORDER BY r.priority DESC, r.position LIMIT ?2";
     static const char of_sweep[] =
-        "SELECT " RUN_COLUMNS "FROM run r WHERE r.id IN "
+        "SELECT " STORE_RUN_COLUMNS "FROM run r WHERE r.id IN "
         "(SELECT run FROM sweep_run WHERE sweep = ?3) AND (?1 = 0 OR ?1 >> CASE r.state "
         "WHEN 'queued' THEN 0 WHEN 'starting' THEN 1 WHEN 'running' THEN 2 WHEN 'done' THEN 3 WHEN 'failed' THEN 4 "
         "ELSE 5 END & 1) ORDER BY r.priority DESC, r.position LIMIT ?2";
     /* What a scheduler asks again and again: the few live runs, by the index on the state. */
     static const char live[] =
-        "SELECT " RUN_COLUMNS "FROM run r WHERE r.state IN ('starting', 'running') "
+        "SELECT " STORE_RUN_COLUMNS "FROM run r WHERE r.state IN ('starting', 'running') "
         "AND (?1 >> (r.state = 'running') + 1 & 1) ORDER BY r.priority DESC, r.position LIMIT ?2";
     unsigned live_bits = 1u << RUN_STARTING | 1u << RUN_RUNNING;
     const char *sql = of_any;
@@ -96,7 +88,7 @@ int store_runs_each(struct store *s, const struct store_filter *filter, store_ru
             status = store_fail(s, err, "list runs");
             break;
         }
-        read_run(rows, &run);
+        store_read_run(rows, &run);
         status = each(arg, &run);
     }
     sqlite3_finalize(rows);
@@ -109,7 +101,7 @@ int store_run_find(struct store *s, const char *id, struct store_run *run, struc
     if (length == 0 || length >= CONFIG_ID || id[strspn(id, "0123456789abcdef")])
         return error_set(err, STATUS_BAD_INPUT, "no run '%s': want the first hex digits of a run's id", id);
     sqlite3_stmt *rows = store_prepare(s,
-                                       "SELECT " RUN_COLUMNS "FROM run r WHERE r.id >= ?1 AND r.id < ?1 || 'g' "
+                                       "SELECT " STORE_RUN_COLUMNS "FROM run r WHERE r.id >= ?1 AND r.id < ?1 || 'g' "
                                        "LIMIT 2",
                                        err);
     if (!rows)
@@ -117,7 +109,7 @@ int store_run_find(struct store *s, const char *id, struct store_run *run, struc
     store_bind_text(rows, 1, id);
     int status = STATUS_OK, code = sqlite3_step(rows);
     if (code == SQLITE_ROW) {
-        read_run(rows, run);
+        store_read_run(rows, run);
         code = sqlite3_step(rows);
         if (code == SQLITE_ROW)
             status = error_set(err, STATUS_BAD_INPUT, "more than one run starts with '%s' (%s, %s ...)", id, run->id,
@@ -168,54 +160,6 @@ int store_run_after(struct store *s, const char *id, struct spec_after *after, s
     if (!status)
         status = spec_after_from_json(after, object, id, err);
     json_decref(object);
-    return status;
-}
-
-/* A delay further off than any retry's means that the clock was set back: the run may start. */
-#define DELAY_MOST_US "3600000000"
-
-int store_next_queued(struct store *s, int device, int64_t slots, int64_t now, struct store_run *run, bool *found,
-                      struct error *err)
-{
-    sqlite3_stmt *row =
-        store_prepare(s,
-                      "SELECT " RUN_COLUMNS "FROM run r WHERE r.state = 'queued' AND r.wants = ?1 AND r.slots <= ?2 "
-                      "AND NOT EXISTS (SELECT 1 FROM meta WHERE key = 'paused') "
-                      "AND (r.not_before <= ?3 OR r.not_before > ?3 + " DELAY_MOST_US ") "
-                      "AND EXISTS (SELECT 1 FROM sweep_run m JOIN sweep s ON s.name = m.sweep "
-                      "WHERE m.run = r.id AND m.wanted AND NOT s.paused) "
-                      "ORDER BY r.priority DESC, r.position LIMIT 1",
-                      err);
-    if (!row)
-        return STATUS_FAILED;
-    store_bind_text(row, 1, device == DEVICE_CUDA ? "cuda" : "cpu");
-    store_bind_int(row, 2, slots);
-    store_bind_int(row, 3, now);
-    int code = sqlite3_step(row), status = STATUS_OK;
-    *found = code == SQLITE_ROW;
-    if (*found)
-        read_run(row, run);
-    else if (code != SQLITE_DONE)
-        status = store_fail(s, err, "find the next run");
-    sqlite3_reset(row);
-    return status;
-}
-
-int store_next_delay(struct store *s, int64_t now, int64_t *when, struct error *err)
-{
-    sqlite3_stmt *row = store_prepare(s,
-                                      "SELECT coalesce(min(not_before), 0) FROM run WHERE state = 'queued' "
-                                      "AND not_before > ?1 AND not_before <= ?1 + " DELAY_MOST_US,
-                                      err);
-    if (!row)
-        return STATUS_FAILED;
-    store_bind_int(row, 1, now);
-    int status = STATUS_OK;
-    if (sqlite3_step(row) == SQLITE_ROW)
-        *when = sqlite3_column_int64(row, 0);
-    else
-        status = store_fail(s, err, "find the next delay");
-    sqlite3_reset(row);
     return status;
 }
 

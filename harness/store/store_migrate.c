@@ -1,7 +1,5 @@
 /* Schema versions: PRAGMA user_version counts them, and a database moves forward one step at a time. */
-#include <string.h>
-
-#include <sodium.h>
+#include <stdio.h>
 
 #include "harness/base/embedded.h"
 #include "harness/store/store_internal.h"
@@ -24,6 +22,15 @@ static const struct store_migration steps[] = {
      "ALTER TABLE run ADD COLUMN shape TEXT NOT NULL DEFAULT '';"
      "CREATE INDEX run_pack ON run (shape, priority, position) WHERE pack > 1 AND state = 'queued';"
      "ALTER TABLE attempt ADD COLUMN pack INTEGER NOT NULL DEFAULT 1"},
+    /* A column of the key again. The points of sweeps that are there are unknown until they are submitted again. */
+    {"ALTER TABLE run ADD COLUMN needs TEXT REFERENCES run (id);"
+     "CREATE TABLE sweep_run_after (sweep TEXT NOT NULL REFERENCES sweep (name), run TEXT NOT NULL REFERENCES run "
+     "(id), "
+     "variant TEXT NOT NULL, point TEXT NOT NULL, position INTEGER NOT NULL, wanted INTEGER NOT NULL DEFAULT 1, "
+     "PRIMARY KEY (sweep, run, variant, point)) STRICT, WITHOUT ROWID;"
+     "INSERT INTO sweep_run_after SELECT sweep, run, variant, '{}', position, wanted FROM sweep_run;"
+     "DROP TABLE sweep_run; ALTER TABLE sweep_run_after RENAME TO sweep_run;"
+     "CREATE INDEX sweep_run_run ON sweep_run (run)"},
     {NULL},
 };
 
@@ -71,8 +78,8 @@ static int apply_steps(struct store *s, const struct store_migration *list, int 
         return status;
     if (from == 0 && objects > 0)
         return error_set(err, STATUS_BAD_INPUT, "%s: an SQLite database, but not taper's", s->path);
-    if (from == 0)
-        status = store_exec(s, schema, "make the schema", err);
+    /* A view of a table that is being replaced would stand in the way; store_refresh_views makes them again. */
+    status = from == 0 ? store_exec(s, schema, "make the schema", err) : store_drop_views(s, err);
     for (int v = from ? from : version; !status && v < version; v++) {
         char doing[64];
         snprintf(doing, sizeof doing, "migrate from version %d to %d", v, v + 1);
@@ -107,82 +114,8 @@ int store_migrate_with(struct store *s, const struct store_migration *list, int 
     return store_commit(s, err);
 }
 
-/* --------------------------------------------------------------------------------------------- views */
-
-static void digest_text(const char *text, size_t size, char hex[65])
-{
-    unsigned char digest[32];
-    crypto_generichash(digest, sizeof digest, (const unsigned char *)text, size, NULL, 0);
-    sodium_bin2hex(hex, 65, digest, sizeof digest);
-}
-
-static int views_are_current(struct store *s, const char *digest, bool *current, struct error *err)
-{
-    sqlite3_stmt *statement = store_prepare(s, "SELECT value FROM meta WHERE key = 'views'", err);
-    if (!statement)
-        return STATUS_FAILED;
-    const char *stored = NULL;
-    int code = sqlite3_step(statement);
-    if (code == SQLITE_ROW)
-        stored = (const char *)sqlite3_column_text(statement, 0);
-    *current = stored && strcmp(stored, digest) == 0;
-    int status = code == SQLITE_ROW || code == SQLITE_DONE ? STATUS_OK : store_fail(s, err, "read the views");
-    sqlite3_reset(statement);
-    return status;
-}
-
-static int drop_views(struct store *s, struct error *err)
-{
-    for (;;) {
-        sqlite3_stmt *statement = store_prepare(s,
-                                                "SELECT 'DROP VIEW \"' || replace(name, '\"', '\"\"') || '\"' "
-                                                "FROM sqlite_schema WHERE type = 'view' LIMIT 1",
-                                                err);
-        if (!statement)
-            return STATUS_FAILED;
-        int code = sqlite3_step(statement);
-        char sql[512] = "";
-        if (code == SQLITE_ROW)
-            snprintf(sql, sizeof sql, "%s", (const char *)sqlite3_column_text(statement, 0));
-        sqlite3_reset(statement);
-        if (code == SQLITE_DONE)
-            return STATUS_OK;
-        int status = code == SQLITE_ROW ? store_exec(s, sql, "drop a view", err) : store_fail(s, err, "drop a view");
-        if (status)
-            return status;
-    }
-}
-
-static int replace_views(struct store *s, const struct embedded *views, const char *digest, struct error *err)
-{
-    int status = drop_views(s, err);
-    if (!status)
-        status = store_exec(s, views->text, "make the views", err);
-    sqlite3_stmt *note = status ? NULL : store_prepare(s, "INSERT OR REPLACE INTO meta VALUES ('views', ?1)", err);
-    if (!note)
-        return STATUS_FAILED;
-    store_bind_text(note, 1, digest);
-    return store_step(s, note, "note the views", err);
-}
-
 int store_migrate(struct store *s, struct error *err)
 {
-    const struct embedded *schema = embedded_find("results/schema.sql"), *views = embedded_find("results/views.sql");
-    int status = store_migrate_with(s, steps, VERSION, schema->text, err);
-    char digest[65];
-    bool current = false;
-    digest_text(views->text, views->size, digest);
-    if (!status)
-        status = views_are_current(s, digest, &current, err);
-    if (status || current)
-        return status;
-    status = store_begin(s, true, err);
-    if (status)
-        return status;
-    status = replace_views(s, views, digest, err);
-    if (status) {
-        store_rollback(s);
-        return status;
-    }
-    return store_commit(s, err);
+    int status = store_migrate_with(s, steps, VERSION, embedded_find("results/schema.sql")->text, err);
+    return status ? status : store_refresh_views(s, err);
 }

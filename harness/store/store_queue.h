@@ -4,26 +4,27 @@
 
 #include "harness/store/store.h"
 
-/* Statements that are asked again and again; zeroed to begin with. */
-struct store_queue {
-    sqlite3_stmt *next, *mates, *texts;
-};
+/* The longest that a retry may be put off. A not_before further ahead than this was written by a clock that has been
+ * set back since, and holds nothing. */
+enum { STORE_DELAY_MOST_S = 600 };
 
-void store_queue_fini(struct store_queue *q); /* before store_close */
+/* The next run to start: queued, its delay over, the queue not paused, wanted by a sweep that is not paused, the run it
+ * needs (if any) done, for `device` (enum device_kind) and at most `slots` slots. With a sweep only the runs that this
+ * one wants. *found tells whether there is one. now: UTC us. */
+int store_queue_next(struct store *s, const char *sweep, int device, int64_t slots, int64_t now, struct store_run *run,
+                     bool *found, struct error *err);
 
-/* store_next_queued, of one sweep's runs only when sweep is not NULL. */
-int store_queue_next(struct store_queue *q, struct store *s, const char *sweep, int device, int64_t slots, int64_t now,
-                     struct store_run *run, bool *found, struct error *err);
+/* The runs that may share a worker with `run`, in the order of the queue: those that could start now as it could, of
+ * equal device, shape, pack, slots and priority. Up to `most` of them into mates; *count says how many. */
+int store_queue_mates(struct store *s, const char *sweep, const struct store_run *run, int64_t now, int most,
+                      struct store_run *mates, int *count, struct error *err);
 
-/* The runs that may share a worker with `run`, in the order of the queue: queued as it is, of equal shape, pack, slots
- * and priority. Up to `most` of them into mates; *count says how many. */
-int store_queue_mates(struct store_queue *q, struct store *s, const char *sweep, const struct store_run *run,
-                      int64_t now, int most, struct store_run *mates, int *count, struct error *err);
+/* The earliest not_before in the future among the queued; 0: none. */
+int store_queue_delay(struct store *s, int64_t now, int64_t *when, struct error *err);
 
 /* A run's configuration and what to do after it, as the JSON that is stored; on the heap. *after is NULL for nothing.
  */
-int store_queue_texts(struct store_queue *q, struct store *s, const char *run, char **config, char **after,
-                      struct error *err);
+int store_queue_texts(struct store *s, const char *run, char **config, char **after, struct error *err);
 
 /* How many attempts in a row, before this one and ending with it (which is taken to), ended so within ten seconds of
  * their start. */

@@ -9,6 +9,7 @@ struct submission {
     struct store *s;
     const struct spec *spec;
     struct store_identities *ids;
+    struct spec_points *points;
     int64_t now, position; /* the next queue position */
     char *after;           /* JSON */
     struct store_submitted *out;
@@ -175,31 +176,46 @@ static int look_up(struct submission *sub, const char *id, bool *known, enum run
     return status;
 }
 
-/* *fresh: this sweep did not hold (run, variant) yet; *first: nor the run under any name. */
-static int add_member(struct submission *sub, const char *id, const char *variant, bool *fresh, bool *first,
-                      struct error *err)
+/* What the sweep holds of a run before the place at hand is added. */
+enum membership {
+    MEMBER_NOT,     /* nothing */
+    MEMBER_RENAMED, /* the run, under other names */
+    MEMBER_DOUBLE,  /* the run under this name, at other points or at this one */
+};
+
+static int look_up_member(struct submission *sub, const char *id, const char *variant, enum membership *held,
+                          struct error *err)
 {
-    sqlite3_stmt *row = store_prepare(sub->s, "SELECT 1 FROM sweep_run WHERE sweep = ?1 AND run = ?2 LIMIT 1", err);
-    sqlite3_stmt *insert = row ? store_prepare(sub->s,
-                                               "INSERT OR IGNORE INTO sweep_run (sweep, run, variant, position) "
-                                               "VALUES (?1, ?2, ?3, ?4)",
-                                               err)
-                               : NULL;
-    if (!insert)
+    sqlite3_stmt *row =
+        store_prepare(sub->s, "SELECT max(variant = ?3) FROM sweep_run WHERE sweep = ?1 AND run = ?2", err);
+    if (!row)
         return STATUS_FAILED;
     sqlite3_bind_text(row, 1, sub->spec->name, -1, SQLITE_STATIC);
     sqlite3_bind_text(row, 2, id, -1, SQLITE_STATIC);
-    int code = sqlite3_step(row);
+    sqlite3_bind_text(row, 3, variant, -1, SQLITE_STATIC);
+    int status = sqlite3_step(row) == SQLITE_ROW ? STATUS_OK : store_fail(sub->s, err, "add to the sweep");
+    bool any = !status && sqlite3_column_type(row, 0) != SQLITE_NULL;
+    *held = !any ? MEMBER_NOT : sqlite3_column_int(row, 0) ? MEMBER_DOUBLE : MEMBER_RENAMED;
     sqlite3_reset(row);
-    if (code != SQLITE_ROW && code != SQLITE_DONE)
-        return store_fail(sub->s, err, "add to the sweep");
-    *first = code == SQLITE_DONE;
+    return status;
+}
+
+static int add_member(struct submission *sub, const char *id, const char *variant, int64_t i, struct error *err)
+{
+    sqlite3_stmt *insert = store_prepare(sub->s,
+                                         "INSERT OR IGNORE INTO sweep_run (sweep, run, variant, point, position) "
+                                         "VALUES (?1, ?2, ?3, ?4, ?5)",
+                                         err);
+    if (!insert)
+        return STATUS_FAILED;
+    char *point = spec_point(sub->points, i);
     sqlite3_bind_text(insert, 1, sub->spec->name, -1, SQLITE_STATIC);
     sqlite3_bind_text(insert, 2, id, -1, SQLITE_STATIC);
     sqlite3_bind_text(insert, 3, variant, -1, SQLITE_STATIC);
-    store_bind_int(insert, 4, sub->out->runs);
+    sqlite3_bind_text(insert, 4, point, -1, SQLITE_STATIC);
+    store_bind_int(insert, 5, i);
     int status = store_step(sub->s, insert, "add to the sweep", err);
-    *fresh = !status && sqlite3_changes(sub->s->db) > 0;
+    free(point);
     return status;
 }
 
@@ -214,22 +230,25 @@ static int submit_run(struct submission *sub, int64_t i, struct error *err)
         error_wrap(err, "run %lld of the sweep", (long long)i);
         return status;
     }
-    bool known = false, fresh = false, first = false;
+    bool known = false;
+    enum membership held = MEMBER_NOT;
     enum run_state state = RUN_QUEUED;
     status = look_up(sub, id, &known, &state, err);
     if (!status && !known)
         status = insert_run(sub, id, variant, &cfg, json, err);
     if (!status)
-        status = add_member(sub, id, variant, &fresh, &first, err);
+        status = look_up_member(sub, id, variant, &held, err);
+    if (!status)
+        status = add_member(sub, id, variant, i, err);
     if (status)
         return status;
-    if (!fresh) {
+    if (held == MEMBER_DOUBLE) {
         sub->out->doubles++;
         return STATUS_OK;
     }
     sub->out->runs++;
     sub->out->fresh += !known;
-    return known && first ? join_run(sub, id, state, err) : STATUS_OK;
+    return known && held == MEMBER_NOT ? join_run(sub, id, state, err) : STATUS_OK;
 }
 
 /* --------------------------------------------------------------------------------------------- the sweep */
@@ -305,12 +324,14 @@ int store_submit(struct store *s, const struct spec *spec, store_digests *digest
     if (status)
         return status;
     sub.ids = store_identities_create(digests);
+    sub.points = spec_points_create(spec);
     json_t *object = spec_after_to_json(&spec->after);
     sub.after = json_dumps(object, JSON_COMPACT);
     json_decref(object);
     status = submit_all(&sub, err);
     free(sub.after);
     store_identities_destroy(sub.ids);
+    spec_points_destroy(sub.points);
     if (status) {
         store_rollback(s);
         return status;

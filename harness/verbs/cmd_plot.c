@@ -4,10 +4,9 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
-#include "harness/verbs/commands.h"
-#include "harness/base/options.h"
 #include "harness/results/plot_figure.h"
-#include "harness/results/result_sweep.h"
+#include "harness/verbs/commands.h"
+#include "harness/verbs/result_verb.h"
 
 static int read_format(const char *text, enum plot_format *out, struct error *err)
 {
@@ -19,100 +18,115 @@ static int read_format(const char *text, enum plot_format *out, struct error *er
     return command_usage(&cmd_plot, err, "--format: want svg, png, pdf or gp, got '%s'", text);
 }
 
-static int one_figure(struct store *s, const char *id, const char *sweep, enum plot_format format, const char *path,
-                      bool *empty, struct error *err)
+/* Where page `page` goes: ID.svg, ID-2.svg ... */
+static char *page_path(const char *path, int page)
 {
-    struct plot_image image;
-    int status = plot_figure_make(&image, s, id, sweep, format, false, empty, err);
-    if (status)
-        return status;
-    if (strcmp(path, "-") == 0) {
-        if (fwrite(image.bytes, 1, image.size, stdout) != image.size || fflush(stdout) != 0)
-            status = error_set(err, STATUS_FAILED, "cannot write the figure");
-    } else {
-        status = file_write_all(path, image.bytes, image.size, err);
-        if (!status)
-            printf("%s\n", path);
+    const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
+    int stem = dot && (!slash || dot > slash) ? (int)(dot - path) : (int)strlen(path);
+    return page == 0 ? memory_string(path) : memory_format("%.*s-%d%s", stem, path, page + 1, path + stem);
+}
+
+/* A figure, all its pages; on standard output the first. */
+static int one_figure(struct result_verb *v, const char *id, enum plot_format format, const char *path, bool *empty,
+                      struct error *err)
+{
+    bool to_file = strcmp(path, "-") != 0;
+    int status = STATUS_OK;
+    for (int page = 0, pages = 1; !status && page < pages; page++) {
+        struct plot_image image;
+        status = plot_figure_make(&image, &v->from, id, v->sweep, page, format, false, empty, err);
+        if (status)
+            break;
+        char *name = page_path(path, page);
+        status = result_verb_write(name, image.bytes, image.size, "the figure", err);
+        if (!status && to_file)
+            printf("%s\n", name);
+        if (page == 0 && image.advice && (image.pages_left > 0 || !to_file))
+            fprintf(stderr, "%s\n", image.advice);
+        pages = to_file ? image.pages : 1;
+        free(name);
+        plot_image_fini(&image);
     }
-    plot_image_fini(&image);
     return status;
 }
 
-/* Every figure that has data. Those without are named, and no failure unless it is all of them. */
-static int all_figures(struct store *s, const char *sweep, enum plot_format format, const char *dir, struct error *err)
+/* Every figure that has data. Those without are named, and no failure unless it is all of them; one that fails is no
+ * reason to leave out the rest. */
+static int all_figures(struct result_verb *v, enum plot_format format, const char *dir, struct error *err)
 {
-    int status = file_make_directories(dir, err), made = 0;
-    for (int i = 0; !status && plot_figure_id(i); i++) {
+    int made = 0, failed = 0, status = file_make_directories(dir, err);
+    if (status)
+        return status;
+    for (int i = 0; plot_figure_id(i); i++) {
+        const char *id = plot_figure_id(i);
         bool empty = false;
         struct error why = {0};
-        char *name = memory_format("%s.%s", plot_figure_id(i), plot_format_name(format)), *path = file_join(dir, name);
-        status = one_figure(s, plot_figure_id(i), sweep, format, path, &empty, &why);
-        if (status && empty) {
+        char *name = memory_format("%s.%s", id, plot_format_name(format)), *path = file_join(dir, name);
+        int one = one_figure(v, id, format, path, &empty, &why);
+        if (one)
             fprintf(stderr, "%s\n", why.text);
-            status = STATUS_OK;
-        } else if (status) {
-            status = error_set(err, status, "%s", why.text);
-        } else {
-            made++;
-        }
+        made += !one;
+        failed += one && !empty;
         free(path);
         free(name);
     }
-    if (!status && made == 0)
-        status = error_set(err, STATUS_FAILED, "no figure has anything to draw");
-    return status;
+    if (failed > 0)
+        return error_set(err, STATUS_FAILED, "%d figure%s could not be drawn", failed, failed > 1 ? "s" : "");
+    return made > 0 ? STATUS_OK : error_set(err, STATUS_FAILED, "no figure has anything to draw");
 }
 
 static int plot_exec(int argc, char **argv, struct error *err)
 {
-    const char *home_given = NULL, *sweep = NULL, *format_text = "svg", *out = NULL;
+    struct result_verb v = {.format = "svg"};
     const struct option_spec specs[] = {
-        {.name = "home", .value = &home_given},
-        {.name = "sweep", .value = &sweep},
-        {.name = "format", .letter = 'f', .value = &format_text},
-        {.name = "out", .letter = 'o', .value = &out},
+        RESULT_OPTIONS(&v),
+        {.name = "format", .value = &v.format},
         {0},
     };
     enum plot_format format = PLOT_SVG;
-    struct home home = {0};
-    struct store *s = NULL;
     int operands, status = options_parse(&cmd_plot, specs, argc, argv, &operands, err);
     if (!status && operands != 1)
         status = command_usage(&cmd_plot, err, "wants the id of one figure, or all");
     if (!status)
-        status = read_format(format_text, &format, err);
+        status = read_format(v.format, &format, err);
     if (!status)
-        status = home_init(&home, home_given, false, err);
-    if (!status)
-        status = store_open(&s, &home, STORE_READ, err);
-    if (!status)
-        status = result_views(s, err);
+        status = result_verb_open(&v, err);
     if (!status && strcmp(argv[1], "all") == 0) {
-        status = all_figures(s, sweep, format, out ? out : ".", err);
+        status = all_figures(&v, format, v.out ? v.out : ".", err);
     } else if (!status) {
         char *name = memory_format("%s.%s", argv[1], plot_format_name(format));
-        status = one_figure(s, argv[1], sweep, format, out ? out : name, NULL, err);
+        status = one_figure(&v, argv[1], format, v.out ? v.out : name, NULL, err);
         free(name);
     }
-    store_close(s);
-    home_fini(&home);
+    result_verb_close(&v);
     return status;
 }
 
+static const struct option_row plot_options[] = {
+    {"sweep", 0, "NAME", "of this sweep (default: the one submitted last that has data for it)"},
+    RESULT_CHOICE_ROWS,
+    {"format", 'f', "svg|png|pdf|gp", "svg (default), png, pdf, or gp: the gnuplot script with its data"},
+    {"out", 'o', "FILE", "where to (default: ID.FORMAT here; - is standard output)"},
+    OPTION_HOME,
+    {0},
+};
+
 const struct command cmd_plot = {
-    "plot", "ID|all [--sweep NAME] [--format svg|png|pdf|gp] [--out FILE] [--home DIR]",
-    "a figure of the paper from the database",
-    "  fig-logit-chasing  RMS of the logits against the step\n"
-    "  fig-scale          mean s(h) before the final norm, and its target\n"
-    "  fig-radial         radial and tangential gradient at h\n"
-    "  fig-loss           training and validation loss\n"
-    "  fig-gate           the gate, and c * mean(s) of every site\n"
-    "  fig-decode         tokens a second of decoding, as bars\n"
-    "  fig-ablation       loss at the end against gate.end, gate.shape, aux.lambda\n"
-    "  all                every figure that has data, into the directory --out\n\n"
-    "  --sweep NAME       of this sweep (default: the one submitted last that has data for it)\n"
-    "  -f, --format F     svg (default), png, pdf, or gp: the gnuplot script with its data\n"
-    "  -o, --out FILE     where to (default: ID.FORMAT here; - is standard output)\n"
-    "  --home DIR         which home (default: TAPER_HOME, else results/home)\n\n"
-    "Lines are means over the seeds, bands reach from the smallest to the largest. Wants gnuplot.\n",
-    plot_exec};
+    .name = "plot",
+    .operands = "ID|all",
+    .brief = "a figure of the paper from the database",
+    .about = "  fig-logit-chasing  RMS of the logits against the step\n"
+             "  fig-scale          mean s(h) before the final norm, and its target\n"
+             "  fig-radial         the gradient at h: radial parts of both losses, and tangential\n"
+             "  fig-loss           training and validation loss, and the change against the baseline\n"
+             "  fig-gate           the gate, and c * mean(s) of every site\n"
+             "  fig-decode         tokens a second of decoding, as bars\n"
+             "  fig-ablation       loss at the end against gate.end, gate.shape, aux.lambda\n"
+             "  all                every figure that has data, into the directory --out\n",
+    .options = plot_options,
+    .notes = "A line is one configuration: the mean over its seeds, its band from the smallest to the largest, "
+             "dotted where seeds\n"
+             "are missing. What one figure cannot tell apart goes into further ones (ID-2.FORMAT ...). Wants "
+             "gnuplot.\n",
+    .exec = plot_exec,
+};

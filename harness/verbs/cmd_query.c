@@ -5,9 +5,10 @@
 
 #include "core/base/memory.h"
 #include "harness/verbs/commands.h"
+#include "harness/verbs/result_verb.h"
 #include "harness/base/home.h"
 #include "harness/base/options.h"
-#include "harness/store/store.h"
+#include "harness/store/store_connection.h"
 #include "harness/base/listing.h"
 
 enum { SQL_MOST = 1 << 20 };
@@ -93,16 +94,40 @@ static int query(sqlite3 *db, const char *sql, enum listing_format format, struc
     return status;
 }
 
+/* The tables of one sweep's runs are made when the SQL names one of them, or a sweep is given. */
+static bool wants_groups(const struct result_verb *v, const char *sql)
+{
+    static const char *const tables[] = {"run_shown", "step_shown", "run_against_baseline", "ablation", "group_name"};
+    const struct result_choice *c = &v->choice;
+    bool wants = v->sweep || c->compare || c->where_count + c->by_count + c->vary_count > 0;
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+        wants |= strcasestr(sql, tables[i]) != NULL;
+    return wants;
+}
+
+static int make_groups(struct result_verb *v, struct error *err)
+{
+    char *last = NULL;
+    int status = results_init(&v->from, v->store, &v->choice, err);
+    if (!status)
+        status = v->sweep ? store_sweep_find(v->store, v->sweep, err) : result_sweep_last(v->store, &last, err);
+    if (!status)
+        status = results_prepare(&v->from, v->sweep ? v->sweep : last, err);
+    free(last);
+    return status;
+}
+
 static int query_exec(int argc, char **argv, struct error *err)
 {
     bool csv = false, json = false;
-    const char *where = NULL, *file = NULL;
+    const char *file = NULL;
+    struct result_verb v = {0};
     int operands;
     const struct option_spec specs[] = {
-        {"csv", 0, &csv, NULL, NULL, NULL},
-        {"json", 0, &json, NULL, NULL, NULL},
-        {"home", 0, NULL, &where, NULL, NULL},
-        {"file", 'f', NULL, &file, NULL, NULL},
+        {.name = "csv", .flag = &csv},
+        {.name = "json", .flag = &json},
+        RESULT_CHOICE(&v),
+        {.name = "file", .value = &file},
         {0},
     };
     int status = options_parse(&cmd_query, specs, argc, argv, &operands, err);
@@ -113,34 +138,50 @@ static int query_exec(int argc, char **argv, struct error *err)
     if (operands != !file)
         return command_usage(&cmd_query, err, file ? "wants SQL or --file, not both" : "wants SQL in one argument");
     struct home home;
-    struct store *s = NULL;
     char *sql = NULL;
     if (file || strcmp(argv[1], "-") == 0)
         status = read_sql(file ? file : "-", &sql, err);
     else
         sql = memory_string(argv[1]);
     if (!status)
-        status = home_init(&home, where, false, err);
+        status = home_init(&home, v.home, false, err);
     if (!status) {
-        status = store_open(&s, &home, STORE_QUERY, err);
+        status = store_open(&v.store, &home, STORE_QUERY, err);
         home_fini(&home);
     }
+    if (!status && wants_groups(&v, sql))
+        status = make_groups(&v, err);
     if (!status) {
-        sqlite3_set_authorizer(store_connection(s), authorize, NULL);
-        status = query(store_connection(s), sql, csv ? LISTING_CSV : json ? LISTING_JSON : LISTING_TEXT, err);
+        sqlite3_set_authorizer(store_connection(v.store), authorize, NULL);
+        status = query(store_connection(v.store), sql, csv ? LISTING_CSV : json ? LISTING_JSON : LISTING_TEXT, err);
     }
-    store_close(s);
+    result_verb_close(&v);
     free(sql);
     return status;
 }
 
+static const struct option_row query_options[] = {
+    {"csv", 0, NULL, "CSV, for scripts"},
+    {"json", 0, NULL, "JSON, for scripts"},
+    {"file", 'f', "FILE", "the SQL from a file, - for standard input"},
+    {"sweep", 0, "NAME", "whose runs run_shown and the views over it hold (default: the sweep submitted last)"},
+    RESULT_CHOICE_ROWS,
+    OPTION_HOME,
+    {0},
+};
+
 const struct command cmd_query = {
-    "query", "SQL|-|-f FILE [--csv|--json] [--home DIR]", "read the database of a home with SQL",
-    "  --csv, --json   for scripts; an aligned table otherwise\n"
-    "  -f, --file FILE the SQL from a file, - for standard input\n"
-    "  --home DIR      which home (TAPER_HOME, else results/home)\n\n"
-    "Tables: sweep run sweep_run attempt step site_step eval bench event. Views: run_in_sweep step_numeric step_last\n"
-    "eval_numeric site_step_numeric bench_numeric sweep_status run_progress run_essence\n"
-    "run_against_baseline.\n"
-    "A measured number that is not finite is NaN, Infinity or -Infinity; the numeric views have NULL there.\n",
-    query_exec};
+    .name = "query",
+    .operands = "SQL|-",
+    .brief = "read the database of a home with SQL",
+    .options = query_options,
+    .notes = "Tables: sweep run sweep_run attempt step site_step eval bench event. Views: run_in_sweep "
+             "run_at_point\n"
+             "step_numeric step_last eval_numeric site_step_numeric bench_numeric sweep_status run_progress "
+             "run_essence.\n"
+             "Of one sweep, a configuration a group: run_shown step_shown run_against_baseline ablation "
+             "group_name.\n"
+             "A measured number that is not finite is NaN, Infinity or -Infinity; the numeric views have NULL "
+             "there.\n",
+    .exec = query_exec,
+};

@@ -3,17 +3,16 @@
 
 #include "core/base/file.h"
 #include "harness/verbs/commands.h"
-#include "harness/base/options.h"
 #include "harness/results/report.h"
-#include "harness/results/result_sweep.h"
+#include "harness/verbs/result_verb.h"
 
-static int write_file(struct store *s, const char *sweep, const char *path, struct error *err)
+static int write_file(struct results *from, const char *sweep, const char *path, struct error *err)
 {
     struct file_writer w;
     int status = file_create(&w, path, err);
     if (status)
         return status;
-    status = report_write(w.stream, s, sweep, err);
+    status = report_write(w.stream, from, sweep, err);
     if (status) {
         file_abandon(&w);
         return status;
@@ -26,40 +25,37 @@ static int write_file(struct store *s, const char *sweep, const char *path, stru
 
 static int report_exec(int argc, char **argv, struct error *err)
 {
-    const char *home_given = NULL, *sweep = NULL, *out = "report.html";
-    const struct option_spec specs[] = {
-        {.name = "home", .value = &home_given},
-        {.name = "sweep", .value = &sweep},
-        {.name = "out", .letter = 'o', .value = &out},
-        {0},
-    };
-    struct home home = {0};
-    struct store *s = NULL;
+    struct result_verb v = {.out = "report.html"};
+    const struct option_spec specs[] = {RESULT_OPTIONS(&v), {0}};
     int operands, status = options_parse(&cmd_report, specs, argc, argv, &operands, err);
     if (!status && operands != 0)
         status = command_usage(&cmd_report, err, "takes no operand, got '%s'", argv[1]);
     if (!status)
-        status = home_init(&home, home_given, false, err);
-    if (!status)
-        status = store_open(&s, &home, STORE_READ, err);
-    if (!status)
-        status = result_views(s, err);
-    if (!status && strcmp(out, "-") == 0) {
-        status = report_write(stdout, s, sweep, err);
+        status = result_verb_open(&v, err);
+    if (!status && strcmp(v.out, "-") == 0) {
+        status = report_write(stdout, &v.from, v.sweep, err);
         if (!status && fflush(stdout) != 0)
             status = error_set(err, STATUS_FAILED, "cannot write the report");
     } else if (!status) {
-        status = write_file(s, sweep, out, err);
+        status = write_file(&v.from, v.sweep, v.out, err);
     }
-    store_close(s);
-    home_fini(&home);
+    result_verb_close(&v);
     return status;
 }
 
-const struct command cmd_report = {"report", "[--sweep NAME] [--out FILE] [--home DIR]",
-                                   "one HTML page of a sweep: what was run, tables, figures",
-                                   "  --sweep NAME    of this sweep (default: the one submitted last)\n"
-                                   "  -o, --out FILE  where to (default: report.html here; - is standard output)\n"
-                                   "  --home DIR      which home (default: TAPER_HOME, else results/home)\n\n"
-                                   "The page needs nothing else: figures and styles are inside. Wants gnuplot.\n",
-                                   report_exec};
+static const struct option_row report_options[] = {
+    {"sweep", 0, "NAME", "of this sweep (default: the one submitted last)"},
+    RESULT_CHOICE_ROWS,
+    {"out", 'o', "FILE", "where to (default: report.html here; - is standard output)"},
+    OPTION_HOME,
+    {0},
+};
+
+const struct command cmd_report = {
+    .name = "report",
+    .operands = "",
+    .brief = "one HTML page of a sweep: what was run, tables, figures",
+    .options = report_options,
+    .notes = "The page needs nothing else: figures and styles are inside. Wants gnuplot.\n",
+    .exec = report_exec,
+};

@@ -9,6 +9,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "core/base/rundir.h"
 #include "harness/worker/supervisor.h"
 
 int supervisor_end_write(const char *name, const struct supervisor_end *end, struct error *err)
@@ -67,7 +68,7 @@ static bool read_outcome(const json_t *object, enum outcome *outcome)
 int supervisor_end_read(const char *dir, struct supervisor_end *end, struct error *err)
 {
     json_error_t where;
-    char *path = file_join(dir, "exit.json");
+    char *path = file_join(dir, RUNDIR_EXIT);
     json_t *object = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
     *end = (struct supervisor_end){.outcome = OUTCOME_FAILED};
     if (!read_outcome(object, &end->outcome)) {

@@ -15,15 +15,16 @@ WITH published (size, split, variant, loss) AS (
            ('gpt2-xl', 'pile-filtered', 'vanilla', 2.3821), ('gpt2-xl', 'pile-filtered', 'fakeln', 2.3992)),
 place (variant, place) AS (VALUES ('vanilla', 1), ('fakeln', 2), ('internal', 3), ('all', 4)),
 split (split, place) AS (VALUES ('openwebtext', 1), ('pile', 2), ('pile-filtered', 3)),
-last AS (SELECT run, split, max(step) AS step FROM eval GROUP BY run, split)
-SELECT r.size, split.split, r.variant, r.seed, r.state,
+last AS (
+    SELECT run, split, max(step) AS step FROM eval WHERE run IN (SELECT run FROM run_shown) GROUP BY run, split)
+SELECT r.grp, r.size, split.split, r.variant, r.seed, r.state,
     CASE r.state WHEN 'done' THEN e.loss END AS loss, raw.loss AS loss_raw, published.loss AS published
-FROM run_in_sweep r
+FROM run_shown r
 JOIN split
-JOIN place ON place.variant = r.variant
+LEFT JOIN place ON place.variant = r.variant
 LEFT JOIN last ON last.run = r.run AND last.split = split.split
 LEFT JOIN eval_numeric e ON e.run = r.run AND e.step = last.step AND e.split = split.split
 LEFT JOIN eval raw ON raw.run = r.run AND raw.step = last.step AND raw.split = split.split
 LEFT JOIN published ON published.size = r.size AND published.split = split.split AND published.variant = r.variant
-WHERE r.sweep = :sweep AND r.size LIKE 'gpt2%'
-ORDER BY r.config ->> '$."model.d_model"', split.place, place.place, r.seed
+WHERE r.size LIKE 'gpt2%'
+ORDER BY r.d_model, r.size, split.place, place.place IS NULL, place.place, r.grp, r.seed

@@ -1,11 +1,11 @@
 -- What ran, where, and how long. The time is that of all attempts; tokens/s from the median of the logged steps.
 WITH spent AS (
-    SELECT run, sum(ended - started) AS us,
-        sum(cpu_us) AS cpu_us, max(peak_bytes) AS peak_bytes FROM attempt WHERE ended IS NOT NULL GROUP BY run),
+    SELECT run, sum(ended - started) AS us, max(peak_bytes) AS peak_bytes FROM attempt
+    WHERE ended IS NOT NULL AND run IN (SELECT run FROM run_shown) GROUP BY run),
 ranked AS (
     SELECT run, ms, row_number() OVER (PARTITION BY run ORDER BY ms) AS place, count(*) OVER (PARTITION BY run) AS n
     FROM step_numeric
-    WHERE ms IS NOT NULL AND run IN (SELECT run FROM run_in_sweep WHERE :sweep IS NULL OR sweep = :sweep)),
+    WHERE ms IS NOT NULL AND run IN (SELECT run FROM run_shown)),
 median AS (SELECT run, avg(ms) AS ms FROM ranked WHERE place IN ((n + 1) / 2, (n + 2) / 2) GROUP BY run)
 SELECT r.sweep, r.variant, r.size, r.seed, r.run, r.state, r.attempts, r.device, r.host, r.version, r.started, spent.us,
     r.steps, spent.peak_bytes / 1e6 AS peak_mb,
@@ -16,8 +16,8 @@ SELECT r.sweep, r.variant, r.size, r.seed, r.run, r.state, r.attempts, r.device,
         (SELECT coalesce(a.outcome_text, a.text, a.cause) FROM attempt a WHERE a.run = r.run
          ORDER BY a.attempt DESC LIMIT 1)
     END AS why
-FROM run_in_sweep r
+FROM (SELECT DISTINCT sweep, variant, run, position FROM run_shown) m
+JOIN run_in_sweep r ON r.run = m.run AND r.sweep = m.sweep AND r.variant = m.variant
 LEFT JOIN spent ON spent.run = r.run
 LEFT JOIN median ON median.run = r.run
-WHERE :sweep IS NULL OR r.sweep = :sweep
 ORDER BY r.sweep, r.position, r.variant

@@ -1,19 +1,17 @@
--- Validation loss by size and variant: a row a run, whether or not it is done.
+-- Validation loss by configuration: a row a run, whether or not it is done.
 -- The paper's changes are ranges over its sizes; internal's is the replication's (one size, three seeds).
 WITH published (variant, change) AS (
     VALUES ('internal', '+0.28 to +0.34 (replication)'),
            ('internal+aux', '+0.7 to +1.5'),
-           ('all+aux', '+0.8 to +1.8'))
-SELECT r.size, r.variant, r.seed, r.state, r.params,
-    CASE r.state WHEN 'done' THEN r.val_loss END AS val_loss,
-    r.val_loss_raw,
-    CASE WHEN r.variant <> 'baseline' THEN a.change_percent END AS change,
-    CASE WHEN r.variant = 'baseline' THEN 0 ELSE a.change_percent END AS pair,
-    published.change AS published,
-    r.config ->> '$."data.corpus"' AS corpus, r.steps
-FROM run_in_sweep r
-JOIN variant_shown p ON p.sweep = r.sweep AND p.variant = r.variant
-LEFT JOIN run_against_baseline a ON a.sweep = r.sweep AND a.variant = r.variant AND a.run = r.run
+           ('all+aux', '+0.8 to +1.8')),
+last AS (SELECT r.run, (SELECT gate FROM step_last l WHERE l.run = r.run) AS gate
+    FROM (SELECT DISTINCT run FROM run_shown WHERE sites <> 'none' AND state = 'done') r)
+SELECT r.grp, r.size, r.variant, r.seed, r.state, r.params, r.val_loss, r.val_loss_raw,
+    (r.val_loss - r.baseline_val_loss) / r.baseline_val_loss * 100 AS change,
+    iif(r.is_base OR NOT EXISTS (SELECT 1 FROM base), 0, r.baseline_val_loss) AS pair,
+    published.change AS published, r.corpus, r.steps,
+    iif(last.gate > 0, format('gate %g at the end, norms kept', last.gate), NULL) AS flag
+FROM run_shown r
 LEFT JOIN published ON published.variant = r.variant
-WHERE r.sweep = :sweep
-ORDER BY r.config ->> '$."model.d_model"', r.config ->> '$."model.layers"', r.size, p.place, r.seed, r.position
+LEFT JOIN last ON last.run = r.run
+ORDER BY r.grp, r.seed, r.position

@@ -7,6 +7,8 @@ if ! command -v clang-14 > /dev/null; then
     exit 0
 fi
 flags=$(make -s FLAVOUR=clang print-flags) || { echo 'not ok 1 - make print-flags'; exit 1; }
+make -s FLAVOUR=clang build/clang/generated/embedded_files.inc || { echo 'not ok 1 - the list of embedded files'; exit 1; }
+flags+=' -Ibuild/clang/generated'
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # gpu/ needs headers of CUDA, which may be missing: those files are built by the tests that can.

@@ -31,8 +31,8 @@ sqlite3 "$TAPER_HOME/taper.db" "
         ('00000000000b', 's', 'all', 2, 'done', 1, 'NaN', 'cpu', 0, 2, 1, 2, 0, 10, '{}', '{\"model.size\":\"1M\"}'),
         ('00000000000c', 's', 'all', 3, 'done', 1, 'Infinity', 'cpu', 0, 3, 1, 2, 0, 10, '{}',
         '{\"model.size\":\"1M\"}');
-    INSERT INTO sweep_run VALUES ('s', '00000000000a', 'all', 0, 1), ('s', '00000000000b', 'all', 1, 1),
-        ('s', '00000000000c', 'all', 2, 1);"
+    INSERT INTO sweep_run (sweep, run, variant, point, position) VALUES ('s', '00000000000a', 'all', '{}', 0),
+        ('s', '00000000000b', 'all', '{}', 1), ('s', '00000000000c', 'all', '{}', 2);"
 report 'a database was made'
 
 same '[{"id":"00000000000a","val_loss":3.25},

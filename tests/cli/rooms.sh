@@ -23,5 +23,14 @@ echo '#include "core/base/file.h"' > "$copy/harness/stray.c"
 said=$("$copy/tests/rooms.sh" 2>&1)
 grep -q '^harness/stray.c: lies in no room' <<< "$said"
 check "a file outside the rooms is one too" $? 0
+rm "$copy/harness/stray.c"
+sed -i '/harness.store.store.h"$/d' "$copy/core/base/file.c"
+"$copy/tests/rooms.sh"
+check "as it was it holds again" $? 0
+echo '#include "harness/store/store_connection.h"' >> "$copy/harness/results/table.c"
+said=$("$copy/tests/rooms.sh" 2>&1)
+check "reading past the store is an error" $? 1
+grep -q '^harness/results/table.c: reads past the store' <<< "$said"
+check "which names the file" $? 0
 echo "1..$n"
 exit $bad

@@ -12,6 +12,9 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "core/base/rundir.h"
+#include "harness/store/store_internal.h"
+#include "harness/store/store_rows.h"
 
 void fixture_open(struct fixture *f)
 {
@@ -87,12 +90,20 @@ void fixture_run_id(struct fixture *f, const char *sweep, int position, char id[
 
 char *fixture_text(struct fixture *f, const char *sql)
 {
-    sqlite3_stmt *row = NULL;
-    if (sqlite3_prepare_v2(store_connection(f->s), sql, -1, &row, NULL) != SQLITE_OK || sqlite3_step(row) != SQLITE_ROW)
-        fail_msg("%s: %s", sql, sqlite3_errmsg(store_connection(f->s)));
-    const char *text = (const char *)sqlite3_column_text(row, 0);
-    char *copy = memory_string(text ? text : "(null)");
-    sqlite3_finalize(row);
+    struct store_rows *rows = NULL;
+    bool found = false;
+    GOOD(store_rows_open(&rows, f->s, sql, sql, err));
+    GOOD(store_rows_next(rows, &found, err));
+    if (!found)
+        fail_msg("%s: no row", sql);
+    struct store_value v = store_rows_at(rows, 0);
+    char number[32];
+    if (v.type == STORE_INTEGER)
+        snprintf(number, sizeof number, "%lld", (long long)v.integer);
+    else
+        snprintf(number, sizeof number, "%.15g", v.number);
+    char *copy = memory_string(v.type == STORE_NULL ? "(null)" : v.text ? v.text : number);
+    store_rows_close(rows);
     return copy;
 }
 
@@ -106,9 +117,15 @@ int64_t fixture_integer(struct fixture *f, const char *sql)
     return value;
 }
 
+int64_t fixture_change(struct fixture *f, const char *sql)
+{
+    GOOD(store_exec(f->s, sql, sql, err));
+    return fixture_integer(f, "SELECT changes()");
+}
+
 void fixture_append(struct fixture *f, const char *run, const char *bytes, size_t size)
 {
-    char *dir = home_run_dir(&f->home, run), *path = home_run_file(&f->home, run, HOME_JOURNAL);
+    char *dir = home_run_dir(&f->home, run), *path = home_run_file(&f->home, run, RUNDIR_JOURNAL);
     GOOD(file_make_directories(dir, err));
     FILE *out = fopen(path, "a");
     assert_non_null(out);
@@ -127,6 +144,8 @@ struct intake_result fixture_take(struct fixture *f, const char *run)
 
 const char fixture_two_by_two[] = "sweep: s\nvariants: {base: {taper.sites: none}, all: {taper.sites: all}}\n"
                                   "grid: {seed: [0, 1]}\nrun: {retries: 1}\n";
+
+const char fixture_eval_line[] = "{\"table\":\"eval\",\"attempt\":1,\"step\":1,\"split\":\"valid\",\"loss\":1}\n";
 
 const struct store_start fixture_start = {"local", "host", "cpu", "cpu:0", "{\"sqlite\":\"3\"}", 1};
 

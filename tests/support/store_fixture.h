@@ -44,6 +44,9 @@ struct store_submitted fixture_submit(struct fixture *f, const char *yaml);
 /* A sweep `s` of four runs: variants base and all, seeds 0 and 1, one retry. */
 extern const char fixture_two_by_two[];
 
+/* A whole line of a journal, of one row. */
+extern const char fixture_eval_line[];
+
 /* How an attempt starts on a CPU slot. */
 extern const struct store_start fixture_start;
 
@@ -59,6 +62,9 @@ void fixture_run_id(struct fixture *f, const char *sweep, int position, char id[
 /* One integer, or one text (on the heap), from SQL. */
 int64_t fixture_integer(struct fixture *f, const char *sql);
 char *fixture_text(struct fixture *f, const char *sql);
+
+/* Run SQL that changes rows. Returns how many its last statement changed. */
+int64_t fixture_change(struct fixture *f, const char *sql);
 
 /* Append to a run's journal, making its directory. */
 void fixture_append(struct fixture *f, const char *run, const char *bytes, size_t size);

@@ -1,0 +1,104 @@
+#include "harness/results/catalogue.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define HAS_STEPS                                                                                                      \
+    "SELECT DISTINCT grp FROM run_shown r WHERE EXISTS (SELECT 1 FROM step s WHERE s.run = r.run) ORDER BY grp"
+#define HAS_SITES                                                                                                      \
+    "SELECT DISTINCT grp FROM run_shown r WHERE sites <> 'none' AND EXISTS (SELECT 1 FROM site_step s WHERE s.run = "  \
+    "r.run) ORDER BY grp"
+#define HAS_DECODE                                                                                                     \
+    "SELECT DISTINCT grp FROM run_shown r WHERE sites <> 'none' AND EXISTS (SELECT 1 FROM bench b WHERE b.run = "      \
+    "r.run "                                                                                                           \
+    "AND b.kind = 'decode') ORDER BY grp"
+#define HAS_ABLATION "SELECT DISTINCT grp FROM ablation ORDER BY grp"
+
+#define LOGGED "no sweep of this home has logged steps ('taper run experiments/demo.yaml' makes some)"
+
+/* A figure of lines over the steps, `panels` of them below each other. */
+#define LINES(panels)                                                                                                  \
+    {                                                                                                                  \
+        480, 330, 212 + 140 * (panels), 0, 64, 4, true, FIGURE_LINES, HAS_STEPS                                        \
+    }
+
+static const struct catalogue_entry figures[] = {
+    {"fig-logit-chasing", "RMS of the logits against the step", "chasing", "Logit chasing",
+     "RMS of the logits. Logit chasing is all parting from the others when the gate falls; the anchor is to keep "
+     "all+aux "
+     "with them.",
+     LOGGED, LINES(1)},
+    {"fig-scale", "mean s(h) before the final norm, and its target", "chasing", "Scale of the residual stream",
+     "Mean of s(h) before the final norm; the dotted lines are the calibrated targets of the anchored variants.",
+     LOGGED, LINES(1)},
+    {"fig-radial", "the gradient at h: radial parts of both losses, and tangential", "theory", "Gradient at h",
+     "Radial part of the loss's gradient at h (signed mean) and, dotted, of the auxiliary loss's, which pulls back; "
+     "its "
+     "RMS, which no sign hides; the tangential part's RMS.",
+     LOGGED, LINES(3)},
+    {"fig-loss", "training and validation loss, and the change against the baseline", "loss", "Loss",
+     "Training and validation loss, mean over the seeds, and the validation loss against the baseline of the same "
+     "seed; "
+     "grey: the gate falling from 1 to 0.",
+     LOGGED, LINES(3)},
+    {"fig-gate",
+     "the gate, and c * mean(s) of every site",
+     "gate",
+     "Agreement of the two branches, site by site",
+     "c times the mean scale at every tapered site, dark to light from the first block to the last.",
+     "no sweep of this home has logged steps of a tapered variant",
+     {560, 0, 352, 170, 2, 12, false, FIGURE_SITES, HAS_SITES}},
+    {"fig-decode",
+     "tokens a second of decoding, as bars",
+     "speed",
+     "Decoding, tokens a second",
+     "Bars: mean over the runs, with the range. Above the bars: speedup over the baseline of the same run.",
+     "no run was timed decoding ('after: {fold: true, bench: {decode: ...}}' in a sweep does that)",
+     {480, 0, 280, 170, 1, 8, false, FIGURE_GROUPS, HAS_DECODE}},
+    {"fig-ablation",
+     "loss at the end against gate.end, gate.shape, aux.lambda",
+     "ablation",
+     "One key of the taper at a time",
+     "Each point a seed. Above: loss at the end. Below: against the baseline of the same seed.",
+     "no sweep of this home varies gate.end, gate.shape or aux.lambda over three values or more, all else equal",
+     {480, 40, 520, 0, 64, 64, false, FIGURE_WHOLE, HAS_ABLATION}},
+};
+
+#define TABLE(id, section, about)                                                                                      \
+    {                                                                                                                  \
+        id, about, section, NULL, NULL, NULL,                                                                          \
+        {                                                                                                              \
+            0                                                                                                          \
+        }                                                                                                              \
+    }
+
+static const struct catalogue_entry tables[] = {
+    TABLE("table-tinystories", "loss", "validation loss by configuration, and the change against the baseline"),
+    TABLE("table-decode", "speed", "tokens a second of decoding, norms computed, scaled, folded"),
+    TABLE("table-last-token", "speed", "the same of the forward pass of a whole context"),
+    TABLE("table-gpt2", "gpt2", "GPT-2 fine-tuned: loss beside the published"),
+    TABLE("table-ablation", "ablation", "the end of training against gate.end, gate.shape, aux.lambda"),
+    TABLE("table-runs", "runs", "every run: where, how long, how it ended"),
+    TABLE("table-theory", "theory", "propositions 1 and 2 and the fold, checked on what was logged"),
+};
+
+enum { FIGURES = sizeof figures / sizeof figures[0], TABLES = sizeof tables / sizeof tables[0] };
+
+const struct catalogue_entry *catalogue_table(int i)
+{
+    return i >= 0 && i < TABLES ? &tables[i] : NULL;
+}
+
+const struct catalogue_entry *catalogue_figure(int i)
+{
+    return i >= 0 && i < FIGURES ? &figures[i] : NULL;
+}
+
+const struct catalogue_entry *catalogue_find(const char *id, bool figure)
+{
+    const struct catalogue_entry *e;
+    for (int i = 0; (e = figure ? catalogue_figure(i) : catalogue_table(i)); i++)
+        if (strcmp(e->id, id) == 0)
+            return e;
+    return NULL;
+}

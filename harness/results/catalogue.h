@@ -1,0 +1,41 @@
+/* The catalogue of tables and figures: one row each. A new one is its row here and its files: results/tables/ID.sql and
+ * ID.json of a table, plots/ID.sql and ID.gp of a figure. */
+#ifndef TAPER_HARNESS_RESULTS_CATALOGUE_H
+#define TAPER_HARNESS_RESULTS_CATALOGUE_H
+
+#include <stdbool.h>
+
+/* How the groups of a sweep are dealt out over a figure, and over several where one cannot tell them apart. */
+enum figure_plan {
+    FIGURE_LINES,  /* panels by the keys of the grid, a line a variant */
+    FIGURE_SITES,  /* a panel a tapered group; the lines are its sites */
+    FIGURE_GROUPS, /* a panel or more a group */
+    FIGURE_WHOLE,  /* never divided */
+};
+
+struct figure_shape {
+    int width, width_more;   /* pixels, and for every column after the first */
+    int height, height_more; /* and for every column, or row of columns, after the first */
+    int abreast;             /* columns of the data side by side; the rest goes below */
+    int most;                /* panels (of groups) in one figure */
+    bool shares_lines;       /* plots/lines.gp follows */
+    enum figure_plan plan;
+    const char *groups; /* SQL: the groups that have data, in order */
+};
+
+struct catalogue_entry {
+    const char *id;
+    const char *about;         /* one line for --help */
+    const char *section;       /* anchor of the report's section, see report.c */
+    const char *title;         /* of a figure; a table's stands in its layout */
+    const char *caption;       /* under a figure of the report */
+    const char *needs;         /* what it takes to have data; a table's stands in its layout */
+    struct figure_shape shape; /* width 0: a table */
+};
+
+/* The i-th in the order of the paper, tables or figures; NULL past the last. */
+const struct catalogue_entry *catalogue_table(int i);
+const struct catalogue_entry *catalogue_figure(int i);
+const struct catalogue_entry *catalogue_find(const char *id, bool figure); /* NULL: none */
+
+#endif

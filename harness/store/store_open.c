@@ -1,0 +1,181 @@
+/* Opening, locking and closing a store. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/memory.h"
+#include "harness/store/store_connection.h"
+#include "harness/store/store_internal.h"
+
+enum { PATIENCE_MS = 250 };
+
+/* A reader that holds one snapshot for hours makes the log grow; cut it back to this when it is over. */
+#define LOG_LIMIT "67108864"
+
+/* The lock lives as long as the descriptor: a killed process leaves none behind, whatever its file says. */
+static int take_lock(struct store *s, const struct home *home, struct error *err)
+{
+    s->lock = open(home->lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (s->lock < 0)
+        return error_errno(err, STATUS_FAILED, errno, "%s: cannot open", home->lock);
+    if (flock(s->lock, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK)
+            return error_errno(err, STATUS_FAILED, errno, "%s: cannot lock", home->lock);
+        char holder[64] = "";
+        ssize_t got = pread(s->lock, holder, sizeof holder - 1, 0);
+        holder[got > 0 ? got : 0] = '\0';
+        holder[strcspn(holder, "\n")] = '\0';
+        s->trouble = STORE_BUSY;
+        return error_set(err, STATUS_FAILED, "home %s is in use by process %s; one daemon or 'taper run' at a time",
+                         home->dir, holder[0] ? holder : "(unknown)");
+    }
+    char self[32];
+    int length = snprintf(self, sizeof self, "%ld\n", (long)getpid());
+    /* For the message above only; on a full disk it stays empty. */
+    if (ftruncate(s->lock, 0) != 0 || pwrite(s->lock, self, (size_t)length, 0) != length)
+        errno = 0;
+    return STATUS_OK;
+}
+
+/* "file:" URI of a path: everything that means something in a URI is escaped. */
+static char *uri_of(const char *path)
+{
+    static const char hex[] = "0123456789abcdef";
+    size_t length = strlen(path), at = 0;
+    char *uri = memory_alloc(3 * length + 32, 1);
+    at += (size_t)snprintf(uri, 8, "file:");
+    for (const unsigned char *p = (const unsigned char *)path; *p; p++) {
+        bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ||
+                     strchr("/._-", *p) != NULL;
+        if (plain) {
+            uri[at++] = (char)*p;
+        } else {
+            uri[at++] = '%';
+            uri[at++] = hex[*p >> 4];
+            uri[at++] = hex[*p & 15];
+        }
+    }
+    snprintf(uri + at, 24, "?mode=ro&immutable=1");
+    return uri;
+}
+
+/* In a directory that cannot be written, WAL's shared memory cannot be made. Without a log there is nothing to share:
+ * nobody can be writing, so the file is read as it is. */
+static bool must_be_immutable(const struct home *home)
+{
+    struct stat st;
+    char *wal = memory_format("%s-wal", home->database), *shm = memory_format("%s-shm", home->database);
+    bool frozen = access(home->dir, W_OK) != 0 && (stat(wal, &st) != 0 || st.st_size == 0) && access(shm, R_OK) != 0;
+    free(wal);
+    free(shm);
+    return frozen;
+}
+
+static int open_connection(struct store *s, const struct home *home, struct error *err)
+{
+    int flags = s->mode == STORE_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY, code;
+    if (s->mode != STORE_WRITE && access(home->database, F_OK) != 0)
+        return error_errno(err, STATUS_BAD_INPUT, errno, "%s: no database", home->database);
+    if (s->mode != STORE_WRITE && must_be_immutable(home)) {
+        char *uri = uri_of(home->database);
+        code = sqlite3_open_v2(uri, &s->db, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
+        free(uri);
+    } else {
+        code = sqlite3_open_v2(home->database, &s->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
+    }
+    if (code != SQLITE_OK)
+        return s->db ? store_fail(s, err, "open") : error_set(err, STATUS_FAILED, "%s: out of memory", home->database);
+    sqlite3_extended_result_codes(s->db, 1);
+    store_set_patience(s, PATIENCE_MS);
+    if (s->mode != STORE_WRITE)
+        return store_exec(s, "PRAGMA query_only = ON; PRAGMA cache_size = -16384", "open", err);
+    int status = store_exec(s,
+                            "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+                            "PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 2000; PRAGMA cache_size = -65536;"
+                            "PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = " LOG_LIMIT,
+                            "open", err);
+    return status ? status : store_migrate(s, err);
+}
+
+/* A reader of an older schema: bring it up to date first, if nobody is writing and the home may be written. */
+static int refresh_schema(const struct home *home, int version, struct error *err)
+{
+    struct store *writer = NULL;
+    int status = store_open(&writer, home, STORE_WRITE, err);
+    store_close(writer);
+    if (status) {
+        error_wrap(err,
+                   "%s: its schema is version %d, this program reads version %d, and it cannot be brought up to date",
+                   home->database, version, store_version_known());
+        return status;
+    }
+    return STATUS_OK;
+}
+
+static int open_once(struct store **out, const struct home *home, enum store_mode mode, struct error *err)
+{
+    struct store *s = memory_alloc(1, sizeof *s);
+    *s = (struct store){.mode = mode, .lock = -1, .path = memory_string(home->database)};
+    int status = mode == STORE_WRITE ? take_lock(s, home, err) : STATUS_OK;
+    if (!status)
+        status = open_connection(s, home, err);
+    if (status) {
+        store_close(s);
+        return status;
+    }
+    *out = s;
+    return STATUS_OK;
+}
+
+int store_open(struct store **out, const struct home *home, enum store_mode mode, struct error *err)
+{
+    *out = NULL;
+    int status = open_once(out, home, mode, err), version = 0;
+    if (status || mode == STORE_WRITE)
+        return status;
+    status = store_version(*out, &version, err);
+    if (!status && version > store_version_known())
+        status = error_set(err, STATUS_BAD_INPUT,
+                           "%s: its schema is version %d, this program knows up to %d; use the "
+                           "taper that wrote it, or a newer one",
+                           home->database, version, store_version_known());
+    if (!status && version == store_version_known())
+        return STATUS_OK;
+    store_close(*out);
+    *out = NULL;
+    if (status)
+        return status;
+    status = refresh_schema(home, version, err);
+    if (status && !(mode == STORE_QUERY && version > 0))
+        return status;
+    return open_once(out, home, mode, err);
+}
+
+void store_close(struct store *s)
+{
+    if (!s)
+        return;
+    for (int i = 0; i < s->cached; i++)
+        sqlite3_finalize(s->cache[i].statement);
+    sqlite3_close(s->db);
+    if (s->lock >= 0)
+        close(s->lock);
+    free(s->path);
+    free(s);
+}
+
+sqlite3 *store_connection(struct store *s)
+{
+    return s->db;
+}
+
+void store_set_patience(struct store *s, int milliseconds)
+{
+    s->patience = milliseconds;
+    sqlite3_busy_timeout(s->db, milliseconds);
+}

@@ -1,0 +1,24 @@
+-- Views over run_shown, which the program makes for one sweep at a time: a row for every run that is shown (--where),
+-- its group (grp: one configuration, its runs the seeds), the keys that differ within the sweep under their own names,
+-- and the run it is compared with. Temporary, of the connection.
+
+DROP VIEW IF EXISTS temp.step_shown;
+DROP VIEW IF EXISTS temp.run_against_baseline;
+DROP VIEW IF EXISTS temp.ablation;
+DROP TABLE IF EXISTS temp.page;
+DROP VIEW IF EXISTS temp.run_drawn;
+
+-- The logged steps of the runs shown.
+CREATE TEMP VIEW step_shown AS
+SELECT r.sweep, r.grp, r.size, r.d_model, r.sites, r.place, r.variant, r.seed, r.state, s.*
+FROM run_shown r JOIN step_numeric s ON s.run = r.run;
+
+-- Each finished run beside the one it is compared with: same seed, same point of the grid.
+CREATE TEMP VIEW run_against_baseline AS
+SELECT sweep, grp, variant, size, seed, run, baseline_run, val_loss, baseline_val_loss,
+    (val_loss - baseline_val_loss) / baseline_val_loss * 100 AS change_percent
+FROM run_shown WHERE val_loss IS NOT NULL AND baseline_val_loss IS NOT NULL;
+
+-- The groups of the figure that is being drawn, and their runs.
+CREATE TEMP TABLE page (grp INTEGER PRIMARY KEY);
+CREATE TEMP VIEW run_drawn AS SELECT r.* FROM page JOIN run_shown r ON r.grp = page.grp;
