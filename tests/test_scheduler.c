@@ -36,7 +36,7 @@ static void in_the_order_of_priority_and_arrival(void **state)
     }
     assert_int_equal(bed.executor.count, 9);
     assert_int_equal(scheduler_live(bed.scheduler), 0);
-    assert_int_equal(slots_free(bed.slots, DEVICE_CPU), 2);
+    assert_int_equal(slots_free(bed.executor.base.slots, DEVICE_CPU), 2);
     bed_close();
 }
 
@@ -199,7 +199,7 @@ static void a_start_that_fails_counts(void **state)
     store_rows_close(rows);
     assert_int_equal(run.state, RUN_FAILED);
     assert_int_equal(run.attempts, 3);
-    assert_int_equal(slots_free(bed.slots, DEVICE_CPU), 1);
+    assert_int_equal(slots_free(bed.executor.base.slots, DEVICE_CPU), 1);
     bed_close();
 }
 
@@ -217,10 +217,10 @@ static void cancelled_only_when_gone(void **state)
     assert_true(bed.executor.jobs[0].stopped && bed.executor.jobs[1].stopped);
     assert_false(bed.executor.jobs[0].killed);
     bed_state_is(0, RUN_RUNNING);
-    assert_int_equal(slots_free(bed.slots, DEVICE_CPU), 0);
+    assert_int_equal(slots_free(bed.executor.base.slots, DEVICE_CPU), 0);
     bed_ends(0, OUTCOME_SIGNAL);
     bed_state_is(0, RUN_CANCELLED);
-    assert_int_equal(slots_free(bed.slots, DEVICE_CPU), 1);
+    assert_int_equal(slots_free(bed.executor.base.slots, DEVICE_CPU), 1);
     bed_ends(1, OUTCOME_DONE); /* it got done all the same */
     bed_state_is(1, RUN_DONE);
     assert_int_equal(bed.executor.count, 2);
@@ -275,7 +275,7 @@ static void attempts_are_taken_over(void **state)
     assert_int_equal(scheduler_recover(bed.scheduler, NULL), STATUS_OK);
     bed_turn();
     assert_int_equal(scheduler_live(bed.scheduler), 2);
-    assert_int_equal(slots_free(bed.slots, DEVICE_CPU), 0);
+    assert_int_equal(slots_free(bed.executor.base.slots, DEVICE_CPU), 0);
     assert_int_equal(bed.executor.count, 2); /* nothing was started twice */
     bed_ends(0, OUTCOME_DONE);
     bed_state_is(0, RUN_DONE);
@@ -291,6 +291,102 @@ static void attempts_are_taken_over(void **state)
     assert_int_equal(bed.executor.count, 5);
     assert_int_equal(scheduler_live(bed.scheduler), 2);
     bed_close();
+}
+
+/* A start that takes long holds up neither the loop nor the store; its slot is taken, and the run is starting. */
+static void a_slow_start_freezes_nothing(void **state)
+{
+    (void)state;
+    bed_open(2, 0);
+    bed.executor.slow = true;
+    bed_submit("a", 0, 3, "");
+    bed_turn();
+    assert_int_equal(bed.executor.count, 2);
+    bed_state_is(0, RUN_STARTING);
+    assert_int_equal(store_sweep_pause(bed.store, "a", true, NULL), STATUS_OK); /* the store takes changes meanwhile */
+    assert_int_equal(store_sweep_pause(bed.store, "a", false, NULL), STATUS_OK);
+    bed_answers(1, NULL);
+    bed_state_is(1, RUN_RUNNING);
+    bed_state_is(0, RUN_STARTING);
+    assert_true(bed.executor.jobs[1].released && !bed.executor.jobs[0].released);
+    bed_ends(1, OUTCOME_DONE);
+    assert_int_equal(bed.executor.count, 3); /* the others go on */
+    bed_answers(0, NULL);
+    bed_state_is(0, RUN_RUNNING);
+    bed_ends(0, OUTCOME_DONE);
+    bed_state_is(0, RUN_DONE);
+    bed_close();
+}
+
+/* The answer may be that nothing came of it: that counts, and the slot is free again. */
+static void a_start_may_fail_late(void **state)
+{
+    (void)state;
+    bed_open(1, 0);
+    bed.executor.slow = true;
+    bed_submit("a", 0, 0, "run: {retries: 1}");
+    bed_turn();
+    bed_answers(0, "the batch system said no");
+    assert_int_equal(bed_run(0).failures, 1);
+    assert_int_equal(bed.executor.count, 2);
+    attempt_is(bed_run(0).id, 1, OUTCOME_START);
+    bed_answers(1, "the batch system said no");
+    bed_state_is(1, RUN_FAILED);
+    assert_int_equal(slots_free(bed.executor.base.slots, DEVICE_CPU), 1);
+    assert_int_equal(scheduler_live(bed.scheduler), 0);
+    bed_close();
+}
+
+/* What is cancelled while it starts is never let go, and is cancelled once it is gone. */
+static void cancelled_while_starting(void **state)
+{
+    (void)state;
+    struct store_changed changed;
+    bed_open(1, 0);
+    bed.executor.slow = true;
+    bed_submit("a", 0, 0, "");
+    bed_turn();
+    assert_int_equal(store_cancel(bed.store, "a", NULL, "test", &changed, NULL), STATUS_OK);
+    scheduler_cancel(bed.scheduler);
+    assert_false(bed.executor.jobs[0].stopped);
+    bed_answers(0, NULL);
+    assert_true(bed.executor.jobs[0].killed && !bed.executor.jobs[0].released);
+    bed_ends(0, OUTCOME_START);
+    bed_state_is(0, RUN_CANCELLED);
+    bed_close();
+}
+
+/* After a restart an attempt goes to the executor whose name it has; one of an executor that is not there may be
+ * running all the same, and is left alone. */
+static void executors_are_found_by_name(void **state)
+{
+    (void)state;
+    struct executor other = bed.executor.base;
+    struct executor *both[] = {&other, &bed.executor.base, NULL}, *without[] = {&other, NULL};
+    bed_open(1, 0);
+    bed_submit("a", 0, 1, "");
+    bed_turn();
+    bed_close();
+    other.name = "other";
+    executor_use_slots(&other, slots_create(&(struct slots_options){.cpu = 0}));
+    bed_executors = without;
+    bed_open(1, 0);
+    assert_int_equal(scheduler_recover(bed.scheduler, NULL), STATUS_OK);
+    bed_turn();
+    assert_int_equal(scheduler_live(bed.scheduler), 0);
+    bed_state_is(0, RUN_RUNNING);
+    assert_int_equal(bed.executor.count, 1);
+    bed_close();
+    bed_executors = both;
+    bed_open(1, 0);
+    assert_int_equal(scheduler_recover(bed.scheduler, NULL), STATUS_OK);
+    bed_turn();
+    assert_int_equal(scheduler_live(bed.scheduler), 1);
+    bed_ends(0, OUTCOME_DONE);
+    bed_state_is(0, RUN_DONE);
+    bed_close();
+    bed_executors = NULL;
+    slots_destroy(other.slots);
 }
 
 static void draining_starts_nothing(void **state)
@@ -319,13 +415,18 @@ int main(void)
                                        WITH_HOME(failures_are_retried_with_growing_delays),
                                        WITH_HOME(memory_that_ran_out),
                                        WITH_HOME(what_diverged_is_not_tried_again),
-                                       WITH_HOME(a_full_disk_counts_for_nothing), WITH_HOME(what_does_not_count),
+                                       WITH_HOME(a_full_disk_counts_for_nothing),
+                                       WITH_HOME(what_does_not_count),
                                        WITH_HOME(lost_again_and_again_waits),
                                        WITH_HOME(a_start_that_fails_counts),
                                        WITH_HOME(cancelled_only_when_gone),
                                        WITH_HOME(the_first_failure_takes_the_others_along),
                                        WITH_HOME(paused_sweeps_start_nothing),
                                        WITH_HOME(attempts_are_taken_over),
+                                       WITH_HOME(a_slow_start_freezes_nothing),
+                                       WITH_HOME(a_start_may_fail_late),
+                                       WITH_HOME(cancelled_while_starting),
+                                       WITH_HOME(executors_are_found_by_name),
                                        WITH_HOME(draining_starts_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@ static void packs_are_of_equal_shape(void **state)
         assert_string_equal(bed_run(1 + i).variant, i == 0 ? "wide" : "default");
         bed_state_is(1 + i, RUN_RUNNING);
     }
-    assert_int_equal(slots_free(bed.slots, DEVICE_CPU), 0);
+    assert_int_equal(slots_free(bed.executor.base.slots, DEVICE_CPU), 0);
     assert_int_equal(scheduler_live(bed.scheduler), 4);
     bed_ends(0, OUTCOME_DONE);
     assert_int_equal(bed.executor.count, 5); /* broad, by itself */
@@ -61,7 +61,7 @@ static void each_of_a_pack_has_its_end(void **state)
     assert_int_equal(bed_run(2).failures, 1);
     assert_int_equal(bed_run(2).pack, 1);    /* tried again by itself */
     assert_int_equal(bed.executor.count, 4); /* the slot is the pack's yet */
-    assert_int_equal(slots_free(bed.slots, DEVICE_CPU), 0);
+    assert_int_equal(slots_free(bed.executor.base.slots, DEVICE_CPU), 0);
     assert_int_equal(store_cancel(bed.store, NULL, bed_run(3).id, "test", &changed, NULL), STATUS_OK);
     scheduler_cancel(bed.scheduler);
     assert_true(bed.executor.jobs[3].stopped);
@@ -76,7 +76,7 @@ static void each_of_a_pack_has_its_end(void **state)
     assert_int_equal(bed.executor.jobs[4].attempt, 2);
     bed_ends(4, OUTCOME_FAILED);
     bed_state_is(4, RUN_FAILED);
-    assert_int_equal(slots_free(bed.slots, DEVICE_CPU), 1);
+    assert_int_equal(slots_free(bed.executor.base.slots, DEVICE_CPU), 1);
     bed_close();
 }
 
@@ -114,7 +114,7 @@ static void packs_are_taken_over(void **state)
     bed_turn();
     assert_int_equal(bed.executor.count, 6);
     assert_int_equal(scheduler_live(bed.scheduler), 5);
-    assert_int_equal(slots_free(bed.slots, DEVICE_CPU), 0);
+    assert_int_equal(slots_free(bed.executor.base.slots, DEVICE_CPU), 0);
     bed_ends(0, OUTCOME_LOST);
     bed_state_is(0, RUN_QUEUED);
     assert_int_equal(bed_run(0).pack, 3); /* nothing says that a mate was to blame */

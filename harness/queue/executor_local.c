@@ -15,6 +15,7 @@
 #include <sodium.h>
 
 #include "core/base/memory.h"
+#include "harness/queue/executor_exit.h"
 #include "harness/queue/executor_words.h"
 #include "harness/base/process.h"
 #include "harness/worker/supervisor.h"
@@ -148,23 +149,10 @@ static void report(struct executor_job *job, struct member *m, const struct exec
 }
 
 /* The member's exit.json, if it is this attempt's. */
-static bool read_end(const struct executor_job *job, const struct member *m, struct supervisor_end *file)
+static bool read_end(const struct executor_job *job, const struct member *m, struct supervisor_end *file,
+                     struct executor_end *end)
 {
-    return supervisor_end_read(m->dir, file, NULL) == STATUS_OK && strcmp(file->token, job->token) == 0 &&
-           file->attempt == m->attempt;
-}
-
-static void report_file(struct executor_job *job, struct member *m, const struct supervisor_end *file)
-{
-    bool timed_out = file->outcome == OUTCOME_TIMEOUT;
-    struct executor_end end = {.outcome = file->outcome,
-                               .code = timed_out || file->outcome == OUTCOME_SIGNAL ? -1 : file->code,
-                               .signal = file->outcome == OUTCOME_SIGNAL ? file->signal : -1,
-                               .asked = m->asked || file->asked,
-                               .cpu_us = (int64_t)(1e6 * (file->cpu_user + file->cpu_system)),
-                               .peak_bytes = file->max_rss,
-                               .text = file->text};
-    report(job, m, &end);
+    return executor_exit_read(m->dir, job->token, m->attempt, m->asked, file, end);
 }
 
 /* What the end was, without exit.json. said: others of the pack have theirs, so the exit status is not this one's. */
@@ -201,9 +189,10 @@ static void on_sweep(uv_timer_t *timer);
 static void job_finish(struct executor_job *job)
 {
     struct supervisor_end file;
+    struct executor_end end;
     bool said = false, silent = false;
     for (int i = 0; i < job->count; i++) {
-        bool known = job->members[i].reported || read_end(job, &job->members[i], &file);
+        bool known = job->members[i].reported || read_end(job, &job->members[i], &file, &end);
         said |= known;
         silent |= !known;
     }
@@ -218,8 +207,8 @@ static void job_finish(struct executor_job *job)
         struct member *m = &job->members[i];
         if (m->reported)
             continue;
-        if (read_end(job, m, &file))
-            report_file(job, m, &file);
+        if (read_end(job, m, &file, &end))
+            report(job, m, &end);
         else
             report_without_file(job, m, said);
     }
@@ -231,9 +220,10 @@ static void on_look(uv_timer_t *timer)
 {
     struct executor_job *job = timer->data;
     struct supervisor_end file;
+    struct executor_end end;
     for (int i = 0; i < job->count && unreported(job) > 1; i++)
-        if (!job->members[i].reported && read_end(job, &job->members[i], &file))
-            report_file(job, &job->members[i], &file);
+        if (!job->members[i].reported && read_end(job, &job->members[i], &file, &end))
+            report(job, &job->members[i], &end);
     if (unreported(job) < 2)
         uv_timer_stop(timer);
 }
@@ -356,7 +346,18 @@ static int start_held(struct executor_job *job, const struct executor_launch *la
     return status ? status : identify(job, err);
 }
 
-static int local_start(struct executor *base, const struct executor_launch *launch, struct executor_started *out,
+/* Held and with handles since it was spawned: the answer is late only because it comes from the loop. */
+static void on_held(uv_timer_t *timer)
+{
+    struct executor_job *job = timer->data;
+    struct executor *base = &job->owner->base;
+    const struct executor_started started = {job->handles, job->id.pid, (int64_t)job->id.start, job->id.boot};
+    if (job->count > 1)
+        uv_timer_start(&job->look, on_look, LOOK_MS, LOOK_MS);
+    base->on_start(base->arg, job, &started, NULL);
+}
+
+static int local_start(struct executor *base, const struct executor_launch *launch, struct executor_job **out,
                        struct error *err)
 {
     struct executor_local *ex = (struct executor_local *)base;
@@ -385,7 +386,8 @@ static int local_start(struct executor *base, const struct executor_launch *laun
         free(handle);
         add_member(job, launch->runs[i].dir, i, launch->runs[i].attempt, placed);
     }
-    *out = (struct executor_started){job, job->handles, job->id.pid, (int64_t)job->id.start, job->id.boot};
+    uv_timer_start(&job->look, on_held, 0, 0);
+    *out = job;
     return STATUS_OK;
 }
 
@@ -490,9 +492,10 @@ static void local_stop(struct executor *base, struct executor_job *job, int plac
     uv_timer_start(&job->timer, on_stuck, grace + STUCK_MS, 0);
 }
 
-static bool local_owns(struct executor *base, pid_t pid)
+/* Whether a process of this machine belongs to one of the jobs. */
+static bool owns(void *arg, pid_t pid)
 {
-    struct executor_local *ex = (struct executor_local *)base;
+    const struct executor_local *ex = arg;
     pid_t session = getsid(pid);
     for (const struct executor_job *job = ex->jobs; job && session > 0; job = job->next)
         if (job->id.pid == session)
@@ -508,23 +511,27 @@ static void local_destroy(struct executor *base)
     uv_run(ex->loop, UV_RUN_NOWAIT); /* the closing callbacks */
     free(ex->program);
     free(ex->payload);
+    slots_destroy(base->slots);
     free(ex);
 }
 
-struct executor *executor_local_create(uv_loop_t *loop, const char *program, const char *payload)
+struct executor *executor_local_create(uv_loop_t *loop, const struct executor_options *options)
 {
+    struct slots_options slots = options->slots;
     struct executor_local *ex = memory_alloc(1, sizeof *ex);
     ex->base = (struct executor){.name = "local",
-                                 .most = payload ? 1 : EXECUTOR_RUNS_MOST,
+                                 .most = options->payload ? 1 : EXECUTOR_RUNS_MOST,
                                  .start = local_start,
                                  .release = local_release,
                                  .adopt = local_adopt,
                                  .stop = local_stop,
-                                 .owns = local_owns,
                                  .destroy = local_destroy};
     ex->loop = loop;
-    ex->program = memory_string(program ? program : "/proc/self/exe");
-    ex->payload = payload ? memory_string(payload) : NULL;
+    ex->program = memory_string(options->program ? options->program : "/proc/self/exe");
+    ex->payload = options->payload ? memory_string(options->payload) : NULL;
+    slots.owns = owns;
+    slots.arg = ex;
+    executor_use_slots(&ex->base, slots_create(&slots));
     /* Nothing of ours is inherited, and what a killed supervisor leaves comes to us. */
     close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
     prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -154,7 +154,8 @@ struct start {
 static int find_mates(struct scheduler *s, struct start *start, struct error *err)
 {
     const struct store_run *first = &start->runs[0];
-    int most = first->pack < s->o.executor->most ? (int)first->pack : s->o.executor->most, more = 0, status = STATUS_OK;
+    const int limit = start->crew->executor->most;
+    int most = first->pack < limit ? (int)first->pack : limit, more = 0, status = STATUS_OK;
     if (most > SPEC_PACK_MOST)
         most = SPEC_PACK_MOST;
     if (most > 1)
@@ -167,7 +168,7 @@ static int find_mates(struct scheduler *s, struct start *start, struct error *er
 static int begin_attempts(struct scheduler *s, struct start *start, struct error *err)
 {
     const struct slots_grant *grant = &start->crew->grant;
-    const struct store_start how = {.executor = s->o.executor->name,
+    const struct store_start how = {.executor = start->crew->executor->name,
                                     .host = s->host,
                                     .device = grant->device,
                                     .slot = grant->name,
@@ -183,10 +184,11 @@ static int begin_attempts(struct scheduler *s, struct start *start, struct error
     return status;
 }
 
-/* Start the worker, held. */
-static int launch(struct scheduler *s, struct start *start, struct executor_started *started, struct error *err)
+/* Hand them to the executor, which answers later. */
+static int launch(struct scheduler *s, struct start *start, struct error *err)
 {
-    const struct slots_grant *grant = &start->crew->grant;
+    struct crew *crew = start->crew;
+    const struct slots_grant *grant = &crew->grant;
     struct executor_run runs[SPEC_PACK_MOST];
     char *dirs[SPEC_PACK_MOST] = {NULL}, *after[SPEC_PACK_MOST] = {NULL};
     int status = STATUS_OK;
@@ -203,78 +205,143 @@ static int launch(struct scheduler *s, struct start *start, struct executor_star
                                   .threads = grant->threads,
                                   .grace = s->o.grace};
     if (!status)
-        status = s->o.executor->start(s->o.executor, &how, started, err);
+        status = crew->executor->start(crew->executor, &how, &crew->executing, err);
+    crew->starting = !status;
     for (int i = 0; i < start->count; i++) {
         free(dirs[i]);
         free(after[i]);
     }
-    if (!status)
-        start->crew->executing = started->job;
     return status;
 }
 
-/* Nothing of the start was recorded, so nothing may come of it: a held worker ends without a trace. */
-static void drop_start(struct scheduler *s, struct start *start, const struct error *why)
+/* The attempts are begun in the database, all or none, before anything is started for them. */
+static bool record_start(struct scheduler *s, struct start *start)
 {
-    scheduler_fault(s, store_trouble(s->o.store), why->text);
-    if (start->crew->executing)
-        s->o.executor->stop(s->o.executor, start->crew->executing, EXECUTOR_ALL, EXECUTOR_KILL);
+    struct error err = {0};
+    int status = store_group_begin(s->o.store, &err);
+    if (!status) {
+        status = begin_attempts(s, start, &err);
+        int end = store_group_end(s->o.store, !status, &err);
+        status = status ? status : end;
+    }
+    if (!status)
+        return true;
+    scheduler_fault(s, store_trouble(s->o.store), err.text);
     for (int i = 0; i < start->count; i++)
         if (start->jobs[i])
             scheduler_forget(s, start->jobs[i]);
+    return false;
 }
 
-/* One transaction from the queue to a held worker whose handle is stored. `refused` when there is none, and why. */
-static int record_start(struct scheduler *s, struct start *start, bool *refused, struct error *refusal,
-                        struct error *err)
+/* True when the attempts are begun: on their way, or refused, and that is recorded. */
+static bool start_run(struct scheduler *s, struct executor *ex, struct start *start)
 {
-    struct executor_started started;
-    int status = store_group_begin(s->o.store, err);
-    if (status)
-        return status;
-    status = begin_attempts(s, start, err);
-    *refused = !status && launch(s, start, &started, refusal) != STATUS_OK;
-    for (int i = 0; i < start->count && !status && !*refused; i++)
-        status = store_attempt_running(s->o.store, start->runs[i].id, start->jobs[i]->attempt, started.handles[i],
-                                       started.pid, started.pid_started, started.boot_id, err);
-    int end = store_group_end(s->o.store, !status, err);
-    return status ? status : end;
-}
-
-/* True when the run was started, or could not be and that is recorded. */
-static bool start_run(struct scheduler *s, struct start *start)
-{
-    struct error err = {0}, refusal = {0};
+    struct error err = {0};
     const struct store_run *first = &start->runs[0];
     struct crew *crew = start->crew = memory_alloc(1, sizeof *start->crew);
-    bool refused = false;
-    if (!slots_take(s->o.slots, first->device, (int)first->slots, &crew->grant)) {
+    crew->executor = ex;
+    if (!ex->take(ex, first->device, (int)first->slots, &crew->grant)) {
         free(crew);
         return false;
     }
     crew->live = 1; /* while it is being made */
     int status = find_mates(s, start, &err);
     crew->size = start->count;
-    if (!status)
-        status = record_start(s, start, &refused, &refusal, &err);
     if (status)
-        drop_start(s, start, &err);
-    for (int i = 0; i < start->count && refused && !status; i++)
-        refuse_start(s, start->jobs[i], &refusal);
-    if (!status && !refused)
-        s->o.executor->release(s->o.executor, crew->executing);
-    for (int i = 0; i < start->count && !status && !refused; i++)
-        scheduler_log(s, "run %s attempt %d started on %s%s", start->jobs[i]->run, start->jobs[i]->attempt,
-                      crew->grant.name, start->count > 1 ? ", in a pack" : "");
+        scheduler_fault(s, store_trouble(s->o.store), err.text);
+    else if (record_start(s, start) && launch(s, start, &err) != STATUS_OK)
+        for (int i = 0; i < start->count; i++)
+            refuse_start(s, start->jobs[i], &err);
     scheduler_leave(s, crew);
     return !s->trouble[0];
+}
+
+static struct crew *crew_of(const struct scheduler *s, const struct executor_job *executing)
+{
+    struct job *job = s->jobs;
+    while (job && job->crew->executing != executing)
+        job = job->next;
+    return job ? job->crew : NULL;
+}
+
+/* Store the handles: from here on a restart finds the attempts again. */
+static int record_handles(struct scheduler *s, const struct crew *crew, const struct executor_started *started,
+                          struct error *err)
+{
+    int status = store_group_begin(s->o.store, err);
+    if (status)
+        return status;
+    for (struct job *job = s->jobs; job && !status; job = job->next)
+        if (job->crew == crew)
+            status = store_attempt_running(s->o.store, job->run, job->attempt, started->handles[job->place],
+                                           started->pid, started->pid_started, started->boot_id, err);
+    int end = store_group_end(s->o.store, !status, err);
+    return status ? status : end;
+}
+
+/* Nothing was started, and the executor says why. */
+static void start_refused(struct scheduler *s, struct crew *crew, const struct error *why)
+{
+    crew->executing = NULL;
+    crew->live++; /* until the last is settled */
+    for (struct job *job = s->jobs, *next; job; job = next) {
+        next = job->next;
+        if (job->crew == crew && !job->ended)
+            refuse_start(s, job, why);
+    }
+    scheduler_leave(s, crew);
+    scheduler_kick(s);
+}
+
+void scheduler_on_start(void *arg, struct executor_job *executing, const struct executor_started *started,
+                        const struct error *why)
+{
+    struct scheduler *s = arg;
+    struct crew *crew = crew_of(s, executing);
+    struct error err = {0};
+    bool wanted = false;
+    if (!crew)
+        return;
+    crew->starting = false;
+    if (!started) {
+        start_refused(s, crew, why);
+        return;
+    }
+    for (struct job *job = s->jobs; job; job = job->next)
+        wanted |= job->crew == crew && !job->stopping;
+    /* Not to be known of, or not wanted any more: a held worker ends without a trace, and on_end says so. */
+    if (record_handles(s, crew, started, &err)) {
+        scheduler_fault(s, store_trouble(s->o.store), err.text);
+        wanted = false;
+    }
+    if (!wanted) {
+        scheduler_stop(crew, EXECUTOR_ALL, EXECUTOR_KILL);
+        return;
+    }
+    crew->executor->release(crew->executor, executing);
+    for (struct job *job = s->jobs; job; job = job->next) {
+        if (job->crew != crew)
+            continue;
+        scheduler_log(s, "run %s attempt %d started on %s%s", job->run, job->attempt, crew->grant.name,
+                      crew->size > 1 ? ", in a pack" : "");
+        if (job->stopping)
+            scheduler_stop(crew, job->place, EXECUTOR_STOP);
+    }
+    scheduler_changed(s);
+}
+
+void scheduler_stop(struct crew *crew, int place, enum executor_stop how)
+{
+    if (!crew->starting && crew->executing)
+        crew->executor->stop(crew->executor, crew->executing, place, how);
 }
 
 /* Start what fits in one pool. */
 static void fill_pool(struct scheduler *s, int pool, bool *started)
 {
-    int widest = slots_widest(s->o.slots, pool);
-    while (!s->trouble[0] && slots_free(s->o.slots, pool) > 0) {
+    struct executor *ex = s->o.executors[0];
+    int widest = ex->widest(ex, pool);
+    while (!s->trouble[0] && ex->room(ex, pool) > 0) {
         struct error err = {0};
         struct start start = {.count = 0};
         bool found = false;
@@ -282,7 +349,7 @@ static void fill_pool(struct scheduler *s, int pool, bool *started)
             scheduler_fault(s, store_trouble(s->o.store), err.text);
             return;
         }
-        if (!found || !start_run(s, &start))
+        if (!found || !start_run(s, ex, &start))
             return;
         *started = true;
     }
@@ -291,6 +358,7 @@ static void fill_pool(struct scheduler *s, int pool, bool *started)
 static void on_fill(uv_timer_t *timer)
 {
     struct scheduler *s = timer->data;
+    struct executor *ex = s->o.executors[0];
     bool started = false;
     int64_t now = scheduler_clock(s), when = 0;
     if (s->draining || s->trouble[0])
@@ -299,7 +367,7 @@ static void on_fill(uv_timer_t *timer)
         scheduler_fault(s, STORE_FULL, "the disk of the home is full: no attempt is started");
         return;
     }
-    slots_refresh(s->o.slots);
+    ex->refresh(ex);
     fill_pool(s, DEVICE_CPU, &started);
     fill_pool(s, DEVICE_CUDA, &started);
     if (s->jobs && !uv_is_active((uv_handle_t *)&s->journal_timer))
@@ -307,10 +375,10 @@ static void on_fill(uv_timer_t *timer)
     if (started)
         scheduler_changed(s);
     /* With nothing free, an end will bring us here again. */
-    if (slots_free(s->o.slots, DEVICE_CPU) + slots_free(s->o.slots, DEVICE_CUDA) > 0 &&
+    if (ex->room(ex, DEVICE_CPU) + ex->room(ex, DEVICE_CUDA) > 0 &&
         store_queue_delay(s->o.store, now, &when, NULL) == STATUS_OK && when > now) {
         uv_timer_start(&s->delay_timer, on_fill, (uint64_t)((when - now) / 1000 + 1), 0);
-    } else if (slots_total(s->o.slots, DEVICE_CUDA) > 0) {
+    } else if (ex->widest(ex, DEVICE_CUDA) > 0) {
         uv_timer_start(&s->delay_timer, on_fill, 5000, 0); /* a busy GPU may have become free */
     }
 }
@@ -369,16 +437,26 @@ static void on_trouble_timer(uv_timer_t *timer)
 /* ------------------------------------------------------------------------------------------------------ recovery */
 
 /* The crew of an adopted attempt: its mates' when one of them was adopted before. */
-static struct crew *find_crew(struct scheduler *s, const struct store_attempt *attempt, struct executor_job *executing)
+static struct crew *find_crew(struct scheduler *s, struct executor *ex, const struct store_attempt *attempt,
+                              struct executor_job *executing)
 {
     for (struct job *job = s->jobs; executing && job; job = job->next)
         if (job->crew->executing == executing)
             return job->crew;
     struct crew *crew = memory_alloc(1, sizeof *crew);
+    crew->executor = ex;
     crew->executing = executing;
     crew->size = attempt->pack;
-    slots_adopt(s->o.slots, attempt->slot, &crew->grant);
+    ex->regain(ex, attempt->slot, &crew->grant);
     return crew;
+}
+
+static struct executor *find_executor(const struct scheduler *s, const char *name)
+{
+    for (struct executor *const *ex = s->o.executors; *ex; ex++)
+        if (strcmp((*ex)->name, name) == 0)
+            return *ex;
+    return NULL;
 }
 
 static int recover_run(struct scheduler *s, const char *run, struct error *err)
@@ -389,14 +467,20 @@ static int recover_run(struct scheduler *s, const char *run, struct error *err)
     int place = 0, status = store_attempt_get(s->o.store, run, 0, &attempt, err);
     if (status)
         return status;
+    struct executor *ex = find_executor(s, attempt.executor);
+    if (!ex) {
+        /* It may well be running there: to start it here as well would be to run it twice. */
+        scheduler_log(s, "run %s attempt %d is the executor '%s''s, which this process does not have: left alone", run,
+                      attempt.attempt, attempt.executor);
+        store_attempt_fini(&attempt);
+        return STATUS_OK;
+    }
     char *dir = home_run_dir(s->o.home, run);
     if (!attempt.handle)
         error_set(&why, STATUS_FAILED, "it was never let go");
-    else if (strcmp(attempt.executor, s->o.executor->name) != 0)
-        error_set(&why, STATUS_FAILED, "it was started by the executor '%s'", attempt.executor);
     else
-        s->o.executor->adopt(s->o.executor, attempt.handle, dir, attempt.attempt, &executing, &place, &why);
-    struct job *job = scheduler_add(s, find_crew(s, &attempt, executing), place, run, attempt.attempt);
+        ex->adopt(ex, attempt.handle, dir, attempt.attempt, &executing, &place, &why);
+    struct job *job = scheduler_add(s, find_crew(s, ex, &attempt, executing), place, run, attempt.attempt);
     job->adopted = true;
     if (executing)
         scheduler_log(s, "run %s attempt %d taken over", run, attempt.attempt);
@@ -460,8 +544,7 @@ void scheduler_cancel(struct scheduler *s)
         asked[fresh++] = job;
     }
     for (int i = 0; i < fresh; i++)
-        s->o.executor->stop(s->o.executor, asked[i]->crew->executing,
-                            all_stopping(s, asked[i]->crew) ? EXECUTOR_ALL : asked[i]->place, EXECUTOR_STOP);
+        scheduler_stop(asked[i]->crew, all_stopping(s, asked[i]->crew) ? EXECUTOR_ALL : asked[i]->place, EXECUTOR_STOP);
     free(asked);
 }
 
@@ -473,7 +556,7 @@ void scheduler_drain(struct scheduler *s, bool stop, enum executor_stop how)
             continue;
         for (struct job *mate = s->jobs; mate; mate = mate->next)
             mate->stopping |= mate->crew == job->crew;
-        s->o.executor->stop(s->o.executor, job->crew->executing, EXECUTOR_ALL, how);
+        scheduler_stop(job->crew, EXECUTOR_ALL, how);
     }
 }
 
@@ -496,9 +579,10 @@ json_t *scheduler_to_json(const struct scheduler *s)
     for (const struct job *job = s->jobs; job; job = job->next)
         json_array_append_new(list, json_pack("{s:s, s:i, s:s, s:i, s:s}", "run", job->run, "attempt", job->attempt,
                                               "slot", job->crew->grant.name, "pack", job->crew->size, "state",
-                                              job->ended      ? "ended"
-                                              : job->stopping ? "stopping"
-                                                              : "running"));
+                                              job->ended            ? "ended"
+                                              : job->crew->starting ? "starting"
+                                              : job->stopping       ? "stopping"
+                                                                    : "running"));
     return list;
 }
 
@@ -519,8 +603,11 @@ struct scheduler *scheduler_create(const struct scheduler_options *options)
         s->open_handles++;
     }
     uv_timer_start(&s->journal_timer, on_journal_timer, SCHEDULER_JOURNAL_MS, SCHEDULER_JOURNAL_MS);
-    options->executor->on_end = scheduler_on_end;
-    options->executor->arg = s;
+    for (struct executor *const *ex = options->executors; *ex; ex++) {
+        (*ex)->on_start = scheduler_on_start;
+        (*ex)->on_end = scheduler_on_end;
+        (*ex)->arg = s;
+    }
     return s;
 }
 

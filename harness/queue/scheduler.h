@@ -44,8 +44,9 @@ struct scheduler_options {
     uv_loop_t *loop;
     const struct home *home;
     struct store *store;
-    struct executor *executor; /* on_end is set by the scheduler */
-    struct slots *slots;
+    /* NULL-terminated; their callbacks are set by the scheduler. New attempts go to the first; the others are there for
+     * attempts that an earlier process gave them. An attempt of an executor that is not here is left alone. */
+    struct executor *const *executors;
     const char *sweep;                        /* only this sweep's runs; NULL: all */
     double grace;                             /* seconds between a stop and the kill */
     double retry_delay;                       /* seconds before the first retry */

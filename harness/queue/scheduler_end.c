@@ -142,9 +142,10 @@ bool scheduler_intake(struct scheduler *s)
 
 void scheduler_leave(struct scheduler *s, struct crew *crew)
 {
+    (void)s;
     if (--crew->live > 0)
         return;
-    slots_give(s->o.slots, &crew->grant);
+    crew->executor->give(crew->executor, &crew->grant);
     free(crew);
 }
 
