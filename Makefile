@@ -30,7 +30,7 @@ endif
 CFLAGS   := -std=gnu11 -g $(OPT) $(WARN) -fopenmp -MMD -MP $(CFLAGS_EXTRA)
 CPPFLAGS := -I. -D_GNU_SOURCE $(shell pkg-config --cflags $(PKGS))
 # OpenBLAS is opened at run time (core/cpu/gemm.c); only its header is needed here.
-LDLIBS   := $(shell pkg-config --libs $(filter-out openblas,$(PKGS))) -lm -ldl -pthread
+LDLIBS   := $(shell pkg-config --libs $(filter-out openblas,$(PKGS))) -lunistring -lm -ldl -pthread
 
 CORE    := $(wildcard core/*/*.c core/*/*/*.c)
 HARNESS := $(wildcard harness/*/*.c)

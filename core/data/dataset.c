@@ -162,11 +162,12 @@ static int tokenizer_identity(const struct config *cfg, const char *corpus, stru
     }
     if (tokenizer_load(loaded, cfg->tokenizer, err))
         return error_wrap(err, "data.tokenizer");
-    if ((int64_t)tokenizer_vocab_size(*loaded) != cfg->vocab) {
+    if ((int64_t)tokenizer_vocab_size(*loaded) > cfg->vocab) {
         long long found = tokenizer_vocab_size(*loaded);
         tokenizer_destroy(*loaded);
         *loaded = NULL;
-        return error_set(err, STATUS_BAD_INPUT, "data.tokenizer: %s has %lld entries, model.vocab is %lld",
+        return error_set(err, STATUS_BAD_INPUT,
+                         "data.tokenizer: %s has %lld entries, model.vocab is %lld, want at least as many",
                          cfg->tokenizer, found, (long long)cfg->vocab);
     }
     sodium_bin2hex(out, DATASET_DIGEST, tokenizer_digest(*loaded), TOKENIZER_DIGEST_BYTES);

@@ -184,7 +184,7 @@ static int find_class(struct keys *k, enum interop_class *out)
 int interop_config_read(const char *path, struct interop_config *out, struct error *err)
 {
     json_t *object;
-    int status = interop_json_read(path, &object, err);
+    int status = json_file_read(path, &object, err);
     if (status)
         return status;
     struct faults faults = {.err = err};

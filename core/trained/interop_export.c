@@ -210,7 +210,7 @@ static int write_config(const struct loaded_model *l, enum interop_class class, 
         json_object_set_new(object, "bos_token_id", json_integer(tokenizer_end_of_text(l->tokenizer)));
         json_object_set_new(object, "eos_token_id", json_integer(tokenizer_end_of_text(l->tokenizer)));
     }
-    int status = interop_json_write(path, object, JSON_INDENT(2) | JSON_SORT_KEYS, err);
+    int status = json_file_write(path, object, JSON_INDENT(2) | JSON_SORT_KEYS, err);
     json_decref(object);
     return status;
 }

@@ -236,7 +236,7 @@ static int write_run(const struct import *im, const struct tokenizer *tokenizer,
     if (!status && tokenizer)
         status = tokenizer_save(tokenizer, folder, err);
     if (!status)
-        status = interop_json_write(config, object, JSON_INDENT(2), err);
+        status = json_file_write(config, object, JSON_INDENT(2), err);
     if (!status) /* last: with it the directory is a model */
         status = saved_model_write(checkpoint,
                                    &(struct saved_model_content){.cfg = &im->config.cfg,
@@ -257,15 +257,15 @@ static int write_run(const struct import *im, const struct tokenizer *tokenizer,
 static int read_tokenizer(const struct import *im, const char *dir, struct tokenizer **out, struct error *err)
 {
     int status = interop_tokenizer_read(dir, out, err);
-    if (!status && (int64_t)tokenizer_vocab_size(*out) != im->config.cfg.vocab)
+    if (!status && (int64_t)tokenizer_vocab_size(*out) > im->config.cfg.vocab)
         return error_set(err, STATUS_BAD_INPUT,
-                         "%s: a tokenizer of %u entries does not fit a vocab_size of %lld "
+                         "%s: a tokenizer of %u entries does not fit a vocab_size of %lld, want at most that "
                          "(--no-tokenizer imports the model alone)",
                          dir, tokenizer_vocab_size(*out), (long long)im->config.cfg.vocab);
     return status;
 }
 
-static void summarize(const struct import *im, char summary[INTEROP_SUMMARY])
+static void summarize(const struct import *im, const struct tokenizer *tokenizer, char summary[INTEROP_SUMMARY])
 {
     const long long heads = im->config.cfg.heads, shared = im->config.extras.key_heads;
     int used = snprintf(summary, INTEROP_SUMMARY, "%s, %lld parameters%s", interop_class_name(im->config.class),
@@ -274,8 +274,13 @@ static void summarize(const struct import *im, char summary[INTEROP_SUMMARY])
                         : im->config.affine ? "; its norms are affine maps: gate 0"
                                             : "");
     if (im->config.class == INTEROP_LLAMA && shared != heads)
-        snprintf(summary + used, INTEROP_SUMMARY - (size_t)used,
-                 "; the keys and values of its %lld heads are repeated for %lld, the same function", shared, heads);
+        used +=
+            snprintf(summary + used, INTEROP_SUMMARY - (size_t)used,
+                     "; the keys and values of its %lld heads are repeated for %lld, the same function", shared, heads);
+    const int64_t entries = tokenizer ? tokenizer_vocab_size(tokenizer) : im->config.cfg.vocab;
+    if (entries < im->config.cfg.vocab)
+        snprintf(summary + used, INTEROP_SUMMARY - (size_t)used, "; %lld of its %lld rows pad the vocabulary",
+                 (long long)(im->config.cfg.vocab - entries), (long long)im->config.cfg.vocab);
 }
 
 int interop_import(const char *dir, const char *out, const struct interop_options *options,
@@ -294,7 +299,7 @@ int interop_import(const char *dir, const char *out, const struct interop_option
     if (!status)
         status = write_run(&im, tokenizer, out, err);
     if (!status)
-        summarize(&im, summary);
+        summarize(&im, tokenizer, summary);
     tokenizer_destroy(tokenizer);
     interop_source_close(&im.source);
     interop_map_destroy(&im.map);

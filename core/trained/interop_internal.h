@@ -2,6 +2,7 @@
 #ifndef TAPER_CORE_TRAINED_INTEROP_INTERNAL_H
 #define TAPER_CORE_TRAINED_INTEROP_INTERNAL_H
 
+#include "core/base/json_file.h"
 #include "core/data/tokenizer.h"
 #include "core/base/faults.h"
 #include "core/trained/interop.h"
@@ -60,12 +61,9 @@ float *interop_widen(struct interop_tensor *t, float *from);
 int interop_tokenizer_write(const char *dir, const struct tokenizer *t, enum interop_class class, int64_t context,
                             struct error *err);
 
-/* From vocab.json and merges.txt, else from tokenizer.json; STATUS_BAD_INPUT when there is neither or it is another
- * kind. */
+/* From tokenizer.json, else from vocab.json and merges.txt with the names in added_tokens.json. Where both forms are
+ * there, both must give the same ids to a list of hard texts. STATUS_BAD_INPUT when there is neither, or one does what
+ * has no counterpart here. */
 int interop_tokenizer_read(const char *dir, struct tokenizer **out, struct error *err);
-
-/* A JSON file that must be an object; a new reference. */
-int interop_json_read(const char *path, json_t **out, struct error *err);
-int interop_json_write(const char *path, const json_t *object, size_t flags, struct error *err);
 
 #endif

@@ -64,7 +64,7 @@ static int open_shards(struct interop_source *s, const char *dir, struct error *
 static int open_index(struct interop_source *s, const char *dir, struct error *err)
 {
     json_t *object;
-    int status = interop_json_read(s->path, &object, err);
+    int status = json_file_read(s->path, &object, err);
     if (status)
         return status;
     s->index = json_incref(json_object_get(object, "weight_map"));

@@ -9,7 +9,7 @@
 
 struct eval_arguments {
     const char *text, *tokenizer, *tokens;
-    bool json;
+    bool json, no_padding;
     struct loaded_model_options load;
     long long most;
 };
@@ -47,6 +47,8 @@ static int run(const char *path, const struct eval_arguments *a, struct error *e
         return status;
     status = eval_text_open(&text, &l, a->text, err);
     if (!status) {
+        if (a->no_padding) /* its head then ends with the tokenizer's last entry */
+            l.model.cfg.vocab = tokenizer_vocab_size(l.tokenizer);
         status = evaluate(&l.model, text.tokens, l.gate, (int)l.model.cfg.batch, a->most, NULL, &e, err);
         if (!status)
             status = print_result(&l, a, &e, err);
@@ -60,13 +62,11 @@ static int eval_exec(int argc, char **argv, struct error *err)
 {
     struct eval_arguments a = {0};
     const char *threads = NULL, *device = NULL;
-    const struct option_spec specs[] = {{.name = "text", .value = &a.text},
-                                        {.name = "tokenizer", .value = &a.tokenizer},
-                                        {.name = "tokens", .value = &a.tokens},
-                                        {.name = "threads", .value = &threads},
-                                        {.name = "device", .value = &device},
-                                        {.name = "json", .flag = &a.json},
-                                        {0}};
+    const struct option_spec specs[] = {
+        {.name = "text", .value = &a.text},     {.name = "tokenizer", .value = &a.tokenizer},
+        {.name = "tokens", .value = &a.tokens}, {.name = "threads", .value = &threads},
+        {.name = "device", .value = &device},   {.name = "no-padding", .flag = &a.no_padding},
+        {.name = "json", .flag = &a.json},      {0}};
     int operands;
     int status = options_parse(&cmd_eval, specs, argc, argv, &operands, err);
     if (!status && operands != 1)
@@ -77,7 +77,7 @@ static int eval_exec(int argc, char **argv, struct error *err)
         status = model_option_threads(threads, &a.load.threads, err);
     if (!status)
         status = model_option_device(device, &a.load.device, err);
-    a.load.tokenizer = a.text != NULL;
+    a.load.tokenizer = a.text != NULL || a.no_padding;
     a.load.tokenizer_dir = a.tokenizer;
     return status ? status : run(argv[1], &a, err);
 }
@@ -85,7 +85,7 @@ static int eval_exec(int argc, char **argv, struct error *err)
 const struct command cmd_eval = {
     "eval",
     "CHECKPOINT [--text FILE] [--tokens N] [--tokenizer DIR] [--device D] [--threads N]\n"
-    "       [--json]",
+    "       [--no-padding] [--json]",
     "the loss of a checkpoint, folded or not",
     "  CHECKPOINT       a checkpoint, a folded one, or the directory of a run\n"
     "  --text FILE      the text (a file or directory); else the validation split of the checkpoint's run\n"
@@ -93,6 +93,7 @@ const struct command cmd_eval = {
     "  --tokenizer DIR  the tokenizer of --text (`tokenizer` beside the checkpoint)\n"
     "  --device D       cpu (the default) or cuda\n"
     "  --threads N      CPU threads (all that the process may use)\n"
+    "  --no-padding     leave rows of the vocabulary that the tokenizer has no entry for out of the loss\n"
     "  --json           one JSON object\n\n"
     "The model is taken at its step's gate. The loss is the mean cross-entropy, in nats a token, without the aux "
     "loss.\n",
