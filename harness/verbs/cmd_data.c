@@ -9,14 +9,14 @@
 #include "harness/verbs/commands.h"
 #include "harness/base/options.h"
 
-#define SUBVERBS "corpus, tokenizer, encode, decode, fetch"
+#define SUBVERBS "corpus, tokenizer, encode, decode, text, fetch"
 
 static const struct {
     const char *name;
     int (*exec)(int argc, char **argv, struct error *err);
 } subverbs[] = {
     {"corpus", data_corpus}, {"tokenizer", data_tokenizer}, {"encode", data_encode},
-    {"decode", data_decode}, {"fetch", data_fetch},
+    {"decode", data_decode}, {"text", data_text},           {"fetch", data_fetch},
 };
 
 static int data_exec(int argc, char **argv, struct error *err)
@@ -58,7 +58,8 @@ void data_progress_end(const struct progress *progress)
 }
 
 const struct command cmd_data = {
-    "data", "corpus|tokenizer|encode|decode|fetch ...", "make corpora, tokenizers and token files, fetch public text",
+    "data", "corpus|tokenizer|encode|decode|text|fetch ...",
+    "make corpora, tokenizers and token files, fetch public text",
     "  taper data corpus --size 10M [--seed 1] OUT  write the built-in corpus (short stories) of that size;\n"
     "                                               OUT may be - for standard output; a smaller size gives a "
     "beginning\n"
@@ -66,13 +67,15 @@ const struct command cmd_data = {
     "                                               <|endoftext|> and merges; writes vocab.json and merges.txt\n"
     "  taper data encode TOKENIZER TEXT OUT         write TEXT as a token file\n"
     "  taper data decode TOKENIZER TOKENS           write a token file's text to standard output, byte for byte\n"
+    "  taper data text --field NAME JSONLINES OUT   write JSON lines as a text: that field of each a document\n"
     "  taper data fetch tinystories                 download the public text into the cache, or check what is there;\n"
     "                                               prints the paths\n"
     "\n"
     "TEXT is a file or a directory of files; a line <|endoftext|> separates documents. TOKENIZER is a directory with\n"
-    "GPT-2's vocab.json and merges.txt.\n"
+    "GPT-2's vocab.json and merges.txt, or a tokenizer.json.\n"
     "\n"
     "  --threads N          corpus, tokenizer, encode: how many threads (the processors there are)\n"
+    "  --field NAME         tokenizer, encode, text: TEXT is JSON lines, and this field of each a document\n"
     "  --split train|valid  fetch: only this file\n"
     "  --url BASE           fetch: where the files are (or TAPER_TINYSTORIES_URL)\n"
     "  --sha256 SPLIT=HEX   fetch: the file's SHA-256. Without it, the sum of the first download is recorded beside\n"

@@ -8,7 +8,7 @@
 #include "harness/base/options.h"
 
 struct eval_arguments {
-    const char *text, *tokenizer, *tokens;
+    const char *text, *field, *tokenizer, *tokens;
     bool json, no_padding;
     struct loaded_model_options load;
     long long most;
@@ -45,7 +45,7 @@ static int run(const char *path, const struct eval_arguments *a, struct error *e
     int status = loaded_model_open(&l, path, &a->load, err);
     if (status)
         return status;
-    status = eval_text_open(&text, &l, a->text, err);
+    status = eval_text_open(&text, &l, a->text, a->field, err);
     if (!status) {
         if (a->no_padding) /* its head then ends with the tokenizer's last entry */
             l.model.cfg.vocab = tokenizer_vocab_size(l.tokenizer);
@@ -84,11 +84,12 @@ static int eval_exec(int argc, char **argv, struct error *err)
 
 const struct command cmd_eval = {
     "eval",
-    "CHECKPOINT [--text FILE] [--tokens N] [--tokenizer DIR] [--device D] [--threads N]\n"
+    "CHECKPOINT [--text FILE [--field NAME]] [--tokens N] [--tokenizer DIR] [--device D] [--threads N]\n"
     "       [--no-padding] [--json]",
     "the loss of a checkpoint, folded or not",
     "  CHECKPOINT       a checkpoint, a folded one, or the directory of a run\n"
     "  --text FILE      the text (a file or directory); else the validation split of the checkpoint's run\n"
+    "  --field NAME     the text is JSON lines, and this field of each a document\n"
     "  --tokens N       read no more than this many targets (all)\n"
     "  --tokenizer DIR  the tokenizer of --text (`tokenizer` beside the checkpoint)\n"
     "  --device D       cpu (the default) or cuda\n"

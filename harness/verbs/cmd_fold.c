@@ -48,7 +48,7 @@ static int verify(const struct fold_arguments *a, const struct loaded_model *l, 
     const struct config *cfg = &l->model.cfg;
     const bool random = !a->text && !l->corpus[0];
     int T = cfg->context < WINDOW_MOST ? (int)cfg->context : WINDOW_MOST;
-    int status = random ? STATUS_OK : eval_text_open(&text, l, a->text, err);
+    int status = random ? STATUS_OK : eval_text_open(&text, l, a->text, NULL, err);
     if (status)
         return status;
     if (!random && text.tokens->count < (uint64_t)T)
