@@ -70,6 +70,7 @@ static void test_lying_configurations(void **state)
         {llama, "model_type", json_string("bert"), "model_type: want gpt2 or llama, got 'bert'"},
         {llama, "intermediate_size", json_integer(25),
          "tensor model.layers.1.mlp.up_proj.weight: want shape [25, 16], got [24, 16]"},
+        {gpt2, "layer_norm_epsilon", json_integer(2), "model.norm_eps: want"},
         {gpt2, "activation_function", json_string("relu"), "activation_function: want gelu_new"},
         {gpt2, "scale_attn_weights", json_false(), "scale_attn_weights: only true"},
         {gpt2, "n_layer", json_integer(3), "tensor h.2.mlp.c_proj.bias: missing, want shape [16]"},

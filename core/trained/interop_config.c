@@ -52,6 +52,14 @@ static const char *take_word(struct keys *k, const char *name, const char *fallb
     return json_is_string(value) ? json_string_value(value) : fallback;
 }
 
+/* Names that mean the same. */
+static bool is_one_of(const char *word, const char *const *names)
+{
+    while (*names && strcmp(word, *names) != 0)
+        names++;
+    return *names != NULL;
+}
+
 /* A switch that no model here has in the other position. */
 static void expect_flag(struct keys *k, const char *name, bool wanted)
 {
@@ -85,10 +93,10 @@ static void put_number(struct keys *k, struct config *cfg, const char *name, dou
 static void take_gpt2(struct keys *k, struct interop_config *c)
 {
     const char *act = take_word(k, "activation_function", "gelu_new");
-    const bool tanh_form =
-        strcmp(act, "gelu_new") == 0 || strcmp(act, "gelu_pytorch_tanh") == 0 || strcmp(act, "gelu_fast") == 0;
+    const bool tanh_form = is_one_of(act, (const char *const[]){"gelu_new", "gelu_pytorch_tanh", "gelu_python_tanh",
+                                                                "gelu_fast", "gelu_accurate", NULL});
     const int64_t d = take_integer(k, "n_embd", -1);
-    if (!tanh_form && strcmp(act, "gelu") != 0)
+    if (!tanh_form && !is_one_of(act, (const char *const[]){"gelu", "gelu_python", NULL}))
         faults_add(k->faults, "%s: activation_function: want gelu_new, gelu_pytorch_tanh or gelu, got '%.40s'", k->path,
                    act);
     put_integer(k, &c->cfg, "model.d_model", d);
@@ -134,7 +142,7 @@ static void take_llama(struct keys *k, struct interop_config *c)
 {
     const int64_t d = take_integer(k, "hidden_size", -1), heads = take_integer(k, "num_attention_heads", -1);
     const char *act = take_word(k, "hidden_act", "silu");
-    if (strcmp(act, "silu") != 0)
+    if (!is_one_of(act, (const char *const[]){"silu", "swish", NULL}))
         faults_add(k->faults, "%s: hidden_act: want silu, got '%.40s'", k->path, act);
     c->extras.key_heads = take_integer(k, "num_key_value_heads", heads);
     if (heads % c->extras.key_heads != 0)
@@ -197,7 +205,7 @@ int interop_config_read(const char *path, struct interop_config *out, struct err
         else
             take_llama(&k, out);
         put_integer(&k, &out->cfg, "model.vocab", take_integer(&k, "vocab_size", -1));
-        out->affine = out->eps > 1; /* no norm's own epsilon is that large */
+        out->affine = out->eps >= INTEROP_LEAST_EPS;
         put_number(&k, &out->cfg, "model.norm_eps", out->affine ? 1e-5 : out->eps);
         put(&k, &out->cfg, "train.steps", "2");
         if (out->affine) { /* gate 0 at step 2, the one it is written as */

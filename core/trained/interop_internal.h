@@ -16,6 +16,9 @@ const char *interop_class_name(enum interop_class class);
 #define INTEROP_EPS      1e12
 #define INTEROP_SQRT_EPS 1e6
 
+/* From here on an epsilon is taken for the trick: a norm's own is far below, a stream's variance may not be. */
+#define INTEROP_LEAST_EPS 1e6
+
 /* How a tensor there lies in a parameter here. */
 enum interop_how {
     INTEROP_SAME,       /* a row of the table, or `rows` of its rows from `first` on */
