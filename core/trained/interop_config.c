@@ -138,6 +138,24 @@ static double take_theta(struct keys *k)
     return theta;
 }
 
+static bool is_type(const struct keys *k, const char *type)
+{
+    const char *found = json_string_value(json_object_get(k->object, "model_type"));
+    return found && strcmp(found, type) == 0;
+}
+
+/* Attention that sees only so far back; a window no text here is longer than changes nothing. */
+static void take_window(struct keys *k, int64_t context)
+{
+    const json_t *window = json_object_get(k->object, "sliding_window");
+    const bool used = take_flag(k, "use_sliding_window", !is_type(k, "qwen2"));
+    if (used && window && !json_is_null(window) && !(json_integer_value(window) >= context))
+        faults_add(k->faults,
+                   "%s: sliding_window: attention within a window has no counterpart here (null has, or one of "
+                   "at least max_position_embeddings)",
+                   k->path);
+}
+
 static void take_llama(struct keys *k, struct interop_config *c)
 {
     const int64_t d = take_integer(k, "hidden_size", -1), heads = take_integer(k, "num_attention_heads", -1);
@@ -162,7 +180,9 @@ static void take_llama(struct keys *k, struct interop_config *c)
     if (take_number(k, "partial_rotary_factor", 1) != 1)
         faults_add(k->faults, "%s: partial_rotary_factor: only 1 has a counterpart here", k->path);
     put(k, &c->cfg, "model.mlp", "swiglu");
-    c->attention = take_flag(k, "attention_bias", false);
+    c->attention = is_type(k, "qwen2") || take_flag(k, "attention_bias", false); /* there no key says so */
+    c->out_unbiased = is_type(k, "qwen2");
+    take_window(k, c->cfg.context);
     c->mlp = take_flag(k, "mlp_bias", false);
     c->extras.biases = c->attention || c->mlp;
     put(k, &c->cfg, "model.bias", c->extras.biases ? "true" : "false");
@@ -177,10 +197,11 @@ static int find_class(struct keys *k, enum interop_class *out)
     const char *architecture = json_string_value(json_array_get(json_object_get(k->object, "architectures"), 0));
     if ((type && strcmp(type, "gpt2") == 0) || (!type && architecture && strncmp(architecture, "GPT2", 4) == 0))
         *out = INTEROP_GPT2;
-    else if ((type && strcmp(type, "llama") == 0) || (!type && architecture && strncmp(architecture, "Llama", 5) == 0))
+    else if ((type && is_one_of(type, (const char *const[]){"llama", "qwen2", "mistral", NULL})) ||
+             (!type && architecture && strncmp(architecture, "Llama", 5) == 0))
         *out = INTEROP_LLAMA;
     else {
-        faults_add(k->faults, "%s: model_type: want gpt2 or llama, got '%.60s'", k->path,
+        faults_add(k->faults, "%s: model_type: want gpt2, llama, qwen2 or mistral, got '%.60s'", k->path,
                    type           ? type
                    : architecture ? architecture
                                   : "(none)");

@@ -144,7 +144,9 @@ static bool is_left_out(const struct import *im, const char *name)
     size_t length = strlen(name);
     if (im->config.class != INTEROP_LLAMA || length < 5 || strcmp(name + length - 5, ".bias") != 0)
         return false;
-    return strstr(name, ".mlp.") ? !im->config.mlp : !im->config.attention;
+    if (strstr(name, ".mlp."))
+        return !im->config.mlp;
+    return !im->config.attention || (im->config.out_unbiased && strstr(name, ".o_proj."));
 }
 
 static int read_tensors(struct import *im, struct error *err)
@@ -283,6 +285,46 @@ static void summarize(const struct import *im, const struct tokenizer *tokenizer
                  (long long)(im->config.cfg.vocab - entries), (long long)im->config.cfg.vocab);
 }
 
+static void close_import(struct import *im)
+{
+    interop_source_close(&im->source);
+    interop_map_destroy(&im->map);
+    params_destroy(&im->table);
+    free(im->params);
+    free(im->c);
+}
+
+int interop_open_as_written(struct model *out, const char *dir, const struct ops *ops, struct backend *be,
+                            struct error *err)
+{
+    struct import im = {.prefix = ""};
+    char *config = file_join(dir, "config.json");
+    int status = interop_config_read(config, &im.config, err);
+    if (!status && im.config.affine) {
+        im.config.affine = false;
+        im.config.cfg.sites = SITES_NONE;
+        im.config.cfg.norm_eps = im.config.eps;
+    }
+    if (!status)
+        status = interop_source_open(&im.source, dir, err);
+    if (!status) {
+        make_table(&im, SITES_NONE);
+        status = read_tensors(&im, err);
+    }
+    if (!status)
+        status = model_create_folded(out, &im.config.cfg, SITES_NONE, ops, be, err);
+    if (!status) {
+        ops->upload(be, out->params, im.params, im.table.total * sizeof *im.params);
+        ops->upload(be, out->c, im.c, (size_t)im.table.site_count * sizeof *im.c);
+        status = ops->sync(be, err);
+        if (status)
+            model_destroy(out);
+    }
+    close_import(&im);
+    free(config);
+    return status;
+}
+
 int interop_import(const char *dir, const char *out, const struct interop_options *options,
                    char summary[INTEROP_SUMMARY], struct error *err)
 {
@@ -301,11 +343,7 @@ int interop_import(const char *dir, const char *out, const struct interop_option
     if (!status)
         summarize(&im, tokenizer, summary);
     tokenizer_destroy(tokenizer);
-    interop_source_close(&im.source);
-    interop_map_destroy(&im.map);
-    params_destroy(&im.table);
-    free(im.params);
-    free(im.c);
+    close_import(&im);
     free(config);
     return status;
 }

@@ -6,15 +6,18 @@
 #include "core/data/tokenizer.h"
 #include "core/base/faults.h"
 #include "core/trained/interop.h"
+#include "core/model/model.h"
 #include "core/model/params.h"
 #include "core/base/safetensors.h"
 
 enum interop_class { INTEROP_GPT2, INTEROP_LLAMA, INTEROP_CLASSES };
 const char *interop_class_name(enum interop_class class);
 
-/* The trick: y = x / sqrt(var + EPS) * (SQRT_EPS * w) is x * w, as long as var stays far below EPS. */
-#define INTEROP_EPS      1e12
-#define INTEROP_SQRT_EPS 1e6
+/* The trick: y = x / sqrt(var + r^2) * (r * w) is x * w, but for a part var / (2 r^2). r is LEAST_ROOT, or as many
+ * times ten as keep that part at HEADROOM below the stream of the model. */
+#define INTEROP_LEAST_ROOT 1e6
+#define INTEROP_MOST_ROOT  1e18 /* its square is a float */
+#define INTEROP_HEADROOM   1e3
 
 /* From here on an epsilon is taken for the trick: a norm's own is far below, a stream's variance may not be. */
 #define INTEROP_LEAST_EPS 1e6
@@ -59,6 +62,11 @@ void interop_map_destroy(struct interop_map *map);
 /* A tensor of a GPT-2, on the heap, in the twice as wide one that is the same function without centring
  * (interop_widen.c). t's shape becomes the wider one; `from` is given back or freed. */
 float *interop_widen(struct interop_tensor *t, float *from);
+
+/* The model of a folder as a loader runs it: norms that are affine maps by the trick are norms with that epsilon. The
+ * caller destroys it. */
+int interop_open_as_written(struct model *out, const char *dir, const struct ops *ops, struct backend *be,
+                            struct error *err);
 
 /* tokenizer.json, vocab.json, merges.txt and the small files beside them. */
 int interop_tokenizer_write(const char *dir, const struct tokenizer *t, enum interop_class class, int64_t context,

@@ -36,5 +36,7 @@ const struct command cmd_export = {
     "and\n"
     "SwiGLU a LlamaForCausalLM; others have no counterpart and are refused with what does not fit. Norms that are "
     "affine\n"
-    "maps (gate 0, or folded) are written with an epsilon of 1e12 and gains 1e6 times as large.\n",
+    "maps (gate 0, or folded) are written with an epsilon of 1e12 (or above, for a large stream) and gains of its "
+    "root: to be\n"
+    "loaded in fp32. The logits of what was written are compared with the model's.\n",
     export_exec};

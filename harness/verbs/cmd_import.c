@@ -25,6 +25,7 @@ const struct command cmd_import = {
     "  DIR             config.json; model.safetensors, or shards with their index; a byte-level BPE tokenizer\n"
     "  OUT             a directory of its own: checkpoint.safetensors, config.json, tokenizer\n"
     "  --no-tokenizer  the model alone\n\n"
-    "Tensors may be F32, F16, BF16 or F64. Norms with an epsilon above 1 are taken as the affine maps they are (gate "
+    "Tensors may be F32, F16, BF16 or F64. Norms with an epsilon from 1e6 on are taken as the affine maps they are "
+    "(gate "
     "0).\n",
     import_exec};
