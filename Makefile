@@ -217,7 +217,7 @@ bench: all $(BENCH_BINS) ## measure speed (never part of the tests)
 fuzz: ## feed the parsers rubbish (FUZZ_SECONDS each, seeds in tests/fuzz)
 	@$(MAKE) --no-print-directory FLAVOUR=fuzz $(FUZZ_BINS)
 	@set -e; for b in $(FUZZ_BINS); do n=$${b##*/fuzz_}; mkdir -p build/fuzz/corpus/$$n build/fuzz/found; \
-	  echo "fuzz_$$n:"; $$b -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -timeout=20 -rss_limit_mb=4096 -verbosity=0 \
+	  echo "fuzz_$$n:"; $$b -max_total_time=$(FUZZ_SECONDS) -max_len=16384 -timeout=20 -rss_limit_mb=4096 -verbosity=0 \
 	  -print_final_stats=1 -artifact_prefix=build/fuzz/found/$$n- build/fuzz/corpus/$$n tests/fuzz/$$n 2>&1 | \
 	  tee build/fuzz/$$n.log | grep -E 'number_of_executed|average_exec|ERROR|SUMMARY|artifact' || true; \
 	  if grep -qE 'ERROR|SUMMARY|runtime error' build/fuzz/$$n.log; then tail -n 40 build/fuzz/$$n.log; exit 1; fi; done
