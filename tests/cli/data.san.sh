@@ -43,11 +43,26 @@ check 'a corpus comes back' trip "$T/tok" "$T/text"
 check 'encode on three threads gives the same' \
     bash -c '"$TAPER" data encode --threads 3 "$1/tok" "$1/text" "$1/b.tok" && cmp "$1/a.tok" "$1/b.tok"' - "$T"
 
-printf 'caf\xc3\xa9 \xff\xfe\x00\xe2\x82 \xf0\x9f\x99\x82\r\n<|endoftext|> \n<|endoftext|>\n\n<|endoftext|>\n<|endoftext|>\nend' > "$T/odd"
+printf 'caf\xc3\xa9 \xff\xfe\x00\xe2\x82 \xf0\x9f\x99\x82\r\n<|endoftext|> x\n<|endoftext|>\n\n<|endoftext|>\n<|endoftext|>\nend' > "$T/odd"
 check 'invalid UTF-8, NUL and odd separators come back' trip "$T/tok" "$T/odd"
-head -c 100000 "$TAPER" > "$T/binary"
+tail -c +20000 "$TAPER" | head -c 100000 > "$T/binary"
 check 'a binary comes back' trip "$T/tok" "$T/binary"
 check 'a binary is trained on' "$TAPER" data tokenizer --vocab 300 "$T/binary" "$T/tokbin"
+printf 'one\r\ntwo\r\n<|endoftext|>\r\nthree\r\n <|endoftext|> \r\nfour' > "$T/crlf"
+check 'separators may end in a carriage return' bash -c '"$TAPER" data encode "$1/tok" "$1/crlf" "$1/crlf.tok" |
+    grep -q "3 documents, 17 bytes"' - "$T"
+printf 'one <|endoftext|> two\n' > "$T/stray"
+check 'a separator inside a line is told with its line' bash -c '"$TAPER" data encode "$1/tok" "$1/stray" "$1/stray.tok" \
+    2>&1 > /dev/null | grep -q "warning: $1/stray:1: "' - "$T"
+gzip -c "$T/text" > "$T/text.gz"
+check 'a compressed text is refused with what to do' \
+    refuses 2 "$T/text.gz: want a plain text, got compressed by gzip: gzip -d" "$TAPER" data encode "$T/tok" "$T/text.gz" "$T/x"
+printf '{"text": "one"}\n{"text": "two\\nlines"}\n' > "$T/lines"
+check 'JSON lines want a field' refuses 2 '--field NAME' "$TAPER" data encode "$T/tok" "$T/lines" "$T/x"
+check 'JSON lines are read by a field' bash -c '"$TAPER" data encode --field text "$1/tok" "$1/lines" "$1/lines.tok" |
+    grep -q "2 documents, 12 bytes"' - "$T"
+check 'JSON lines become a text' bash -c '"$TAPER" data text --field text "$1/lines" "$1/made" &&
+    printf "one\n<|endoftext|>\ntwo\nlines\n<|endoftext|>\n" | cmp - "$1/made"' - "$T"
 printf '<|endoftext|>' > "$T/bare"
 check 'a lone separator comes back' trip "$T/tok" "$T/bare"
 mkdir "$T/dir"
