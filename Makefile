@@ -3,7 +3,7 @@
 FLAVOUR ?= release
 BUILD   := build/$(FLAVOUR)
 CC      := gcc
-PKGS    := openblas jansson libsodium libpcre2-8 libuv yaml-0.1 sqlite3
+PKGS    := openblas jansson libsodium libpcre2-8 libuv yaml-0.1 sqlite3 zlib
 VERSION := 0.1.0
 REVISION := $(shell git describe --always --dirty --exclude='*' 2>/dev/null || echo unknown)
 
@@ -52,7 +52,7 @@ PYTHON ?= /usr/bin/python3
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: help all test tests bench fuzz torture asan ubsan tsan clang lint headers format print-flags compdb clean FORCE
+.PHONY: help all test tests bench fuzz torture asan ubsan tsan clang lint headers format man install uninstall print-flags compdb clean FORCE
 
 all: $(BUILD)/taper ## build the program (./taper)
 ifeq ($(FLAVOUR),release)
@@ -247,6 +247,35 @@ lint: headers ## static checks: every header alone, the formatter, the order of 
 
 format: ## format every source file in place
 	clang-format -i $(FORMATTED)
+
+# What a user gets: the program, the CUDA backend where it was built, man page, completions, the sweeps as examples.
+PREFIX  ?= /usr/local
+DESTDIR ?=
+BINDIR   = $(DESTDIR)$(PREFIX)/bin
+LIBDIR   = $(DESTDIR)$(PREFIX)/lib/taper
+SHAREDIR = $(DESTDIR)$(PREFIX)/share
+
+install: all ## install the program (PREFIX, DESTDIR)
+	install -d $(BINDIR) $(SHAREDIR)/man/man1 $(SHAREDIR)/bash-completion/completions \
+	  $(SHAREDIR)/zsh/site-functions $(SHAREDIR)/doc/taper $(SHAREDIR)/taper/experiments
+	install -m 755 $(BUILD)/taper $(BINDIR)/taper
+	install -m 644 docs/taper.1 $(SHAREDIR)/man/man1/taper.1
+	$(BUILD)/taper completion bash > $(SHAREDIR)/bash-completion/completions/taper
+	$(BUILD)/taper completion zsh > $(SHAREDIR)/zsh/site-functions/_taper
+	install -m 644 README.md LICENSE CHANGELOG.md $(filter-out docs/taper.1,$(wildcard docs/*)) $(SHAREDIR)/doc/taper
+	install -m 644 experiments/*.yaml $(SHAREDIR)/taper/experiments
+	if [ -e $(BUILD)/libtaper_gpu.so ]; then install -d $(LIBDIR) && \
+	  install -m 755 $(BUILD)/libtaper_gpu.so $(LIBDIR)/libtaper_gpu.so; fi
+
+uninstall: ## remove what install put there (the same PREFIX, DESTDIR)
+	rm -f $(BINDIR)/taper $(SHAREDIR)/man/man1/taper.1 $(SHAREDIR)/bash-completion/completions/taper \
+	  $(SHAREDIR)/zsh/site-functions/_taper
+	rm -rf $(LIBDIR) $(SHAREDIR)/doc/taper $(SHAREDIR)/taper
+
+man: $(BUILD)/taper ## write the option lists of docs/taper.1 anew, from the program's rows
+	@$(BUILD)/taper help --man > $(BUILD)/options.roff
+	@sed -i -e '/^\.\\" options: begin/r $(BUILD)/options.roff' -e '/^\.\\" options: begin/,/^\.\\" options: end/{/^\.\\" options:/!d}' \
+	  docs/taper.1
 
 print-flags: # how a file is compiled, for tests/cli/clang.sh
 	@echo '$(CPPFLAGS) $(filter-out -MMD -MP,$(CFLAGS))'

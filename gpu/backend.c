@@ -307,17 +307,18 @@ static void record(struct backend *be, struct recording *r, void (*body)(void *a
 }
 
 /* The first run is a plain one: it makes plans and memory that cannot be made while recording. The second is recorded
- * and launched, later ones are launched. When tensors are valid in other precisions than at the recording, it all
- * starts again. */
-void backend_replay(struct backend *be, int key, void (*body)(void *arg), void *arg)
+ * and launched, later ones are launched. When tensors are valid in other precisions than at the recording, or the epoch
+ * is another, it all starts again. */
+void backend_replay(struct backend *be, int key, uint64_t epoch, void (*body)(void *arg), void *arg)
 {
     struct recording *r = &be->recordings[key];
     if (be->capturing || device_failed(be->device)) {
         body(arg);
         return;
     }
-    if (r->graph && r->state != regions_state(&be->regions))
+    if ((r->graph && r->state != regions_state(&be->regions)) || (r->warm && r->epoch != epoch))
         forget(be, r);
+    r->epoch = epoch;
     if (!r->warm) {
         r->warm = true;
         body(arg);
@@ -348,7 +349,7 @@ static struct tile *cut_tiles(const struct param_segment *segments, int count, i
                 .offset = segments[i].offset + at,
                 .size = (int32_t)(size < TILE_FLOATS ? size : TILE_FLOATS),
                 .decay = segments[i].decay,
-                .group = (int32_t)segments[i].group,
+                .counter = (int32_t)segments[i].counter,
             };
         }
     return tiles;
@@ -360,7 +361,7 @@ static bool same_segments(const struct tile_table *t, const struct param_segment
         return false;
     for (int i = 0; i < count; i++) {
         const struct param_segment *a = &t->segments[i], *b = &segments[i];
-        if (a->offset != b->offset || a->size != b->size || a->decay != b->decay || a->group != b->group)
+        if (a->offset != b->offset || a->size != b->size || a->decay != b->decay || a->counter != b->counter)
             return false;
     }
     return true;

@@ -42,7 +42,8 @@ struct ahead {
 
 struct recording {
     struct device_graph *graph;
-    bool warm;      /* the body ran once: plans, workspaces and twins are there */
+    bool warm; /* the body ran once: plans, workspaces and twins are there */
+    uint64_t epoch;
     uint64_t state; /* of the regions when the recording began */
     struct regions_snapshot after;
 };
@@ -103,7 +104,7 @@ void backend_zero(struct backend *be, void *memory, size_t bytes);
 int backend_sync(struct backend *be, struct error *err);
 void backend_stage(struct backend *be, const void *from, size_t bytes);
 void backend_unstage(struct backend *be, void *to, size_t bytes);
-void backend_replay(struct backend *be, int key, void (*body)(void *arg), void *arg);
+void backend_replay(struct backend *be, int key, uint64_t epoch, void (*body)(void *arg), void *arg);
 void backend_forget_graphs(struct backend *be);
 
 void gpu_embed_forward(struct backend *be, float *out, const int32_t *tokens, const float *tok, const float *pos, int B,
@@ -121,7 +122,7 @@ void gpu_head(struct backend *be, const struct head_pass *a);
 void gpu_aux_loss(struct backend *be, const struct aux_loss *a);
 void gpu_radial_probe(struct backend *be, const struct radial_probe *a);
 void gpu_sum_squares(struct backend *be, double *out, const float *x, const struct param_segment *segments, int count,
-                     const struct step_scalars *scalars);
+                     const int32_t *adam_step);
 void gpu_adamw(struct backend *be, const struct adamw *a);
 void gpu_ema_update(struct backend *be, double *ema, const double *sums, double decay, double scale, int count,
                     const struct step_outcome *outcome);

@@ -82,14 +82,14 @@ void kernel_cross_entropy(void *stream, const float *z, int stride, const int32_
 /* A part of a segment, the work of one block. */
 struct tile {
     uint64_t offset;
-    int32_t size, decay, group, pad;
+    int32_t size, decay, counter, pad;
 };
 
 enum { TILE_FLOATS = 8192 };
 
 /* partial: [count] scratch. */
 void kernel_sum_squares(void *stream, double *out, const float *x, const struct tile *tiles, int count,
-                        const struct step_scalars *scalars, double *partial);
+                        const int32_t *adam_step, double *partial);
 /* half: bf16 copy of the parameters to be written along, or NULL. */
 void kernel_adamw(void *stream, const struct adamw *a, const struct tile *tiles, int count, uint16_t *half);
 void kernel_ema(void *stream, double *ema, const double *sums, double decay, double scale, int count,

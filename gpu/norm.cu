@@ -1,4 +1,5 @@
-/* Norm-or-taper with the residual add (paper.md section 1), its backward, the auxiliary loss (section 2), the probe.
+/* Norm-or-taper with the residual add (docs/equations.md section 1), its backward, the auxiliary loss (section 2), the
+ * probe.
  *
  * Row kernels give a warp to a token: its lanes go over the row two or three times, the later times out of the cache.
  */
@@ -9,7 +10,7 @@ enum { ROWS = 8, THREADS = ROWS * WARP, COLUMNS = 32, GROUPS = 8, CHUNKS_MOST = 
 /* How much of each branch: y = normed * NORMED + folded * FOLDED. */
 static __device__ __forceinline__ float normed_weight(const struct norm_site &site)
 {
-    return site.phase == PHASE_NORMED ? 1.0f : site.phase == PHASE_FOLDED ? 0.0f : site.scalars->gate;
+    return site.phase == PHASE_NORMED ? 1.0f : site.phase == PHASE_FOLDED ? 0.0f : site.gate[0];
 }
 
 template <int W> static __device__ __forceinline__ pack<W> constant(float x)

@@ -130,7 +130,7 @@ void gpu_radial_probe(struct backend *be, const struct radial_probe *a)
 /* ---------------------------------------------------------------------------------------- optimizer */
 
 void gpu_sum_squares(struct backend *be, double *out, const float *x, const struct param_segment *segments, int count,
-                     const struct step_scalars *scalars)
+                     const int32_t *adam_step)
 {
     backend_begin(be, "sum_squares");
     const struct tile_table *t = backend_tiles(be, segments, count);
@@ -138,7 +138,7 @@ void gpu_sum_squares(struct backend *be, double *out, const float *x, const stru
     for (int i = 0; i < count; i++)
         read_full(be, x + segments[i].offset, segments[i].size);
     if (partial && !device_failed(be->device))
-        kernel_sum_squares(backend_stream(be), out, x, t->tiles, t->count, scalars, partial);
+        kernel_sum_squares(backend_stream(be), out, x, t->tiles, t->count, adam_step, partial);
     backend_end(be);
 }
 

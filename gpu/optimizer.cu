@@ -4,12 +4,12 @@
 enum { THREADS = 256 };
 
 __global__ void __launch_bounds__(THREADS)
-    sum_tiles(double *partial, const float *x, const struct tile *tiles, const struct step_scalars *scalars)
+    sum_tiles(double *partial, const float *x, const struct tile *tiles, const int32_t *adam_step)
 {
     SHARED_MEMORY(double, part);
     struct tile t = tiles[blockIdx.x];
     double sum = 0;
-    if (scalars->adam_step[t.group] > 0)
+    if (adam_step[t.counter] > 0)
         for (int i = threadIdx.x; i < t.size; i += THREADS) {
             double value = x[t.offset + i];
             sum += value * value;
@@ -31,10 +31,10 @@ __global__ void __launch_bounds__(1024) sum_partial(double *out, const double *p
 }
 
 extern "C" void kernel_sum_squares(void *stream, double *out, const float *x, const struct tile *tiles, int count,
-                                   const struct step_scalars *scalars, double *partial)
+                                   const int32_t *adam_step, double *partial)
 {
     if (count)
-        LAUNCH(sum_tiles, count, THREADS, 32 * sizeof(double), stream, partial, x, tiles, scalars);
+        LAUNCH(sum_tiles, count, THREADS, 32 * sizeof(double), stream, partial, x, tiles, adam_step);
     LAUNCH(sum_partial, 1, 1024, 32 * sizeof(double), stream, out, partial, count);
 }
 
@@ -47,11 +47,11 @@ __global__ void __launch_bounds__(THREADS) adamw_tile(struct adamw a, const stru
 {
     SHARED_MEMORY(struct update, u);
     struct tile t = tiles[blockIdx.x];
-    int step = a.scalars->adam_step[t.group];
+    int step = a.adam_step[t.counter];
     if (step <= 0 || (a.outcome && a.outcome->skip))
         return;
-    if (a.outcome)
-        step -= a.outcome->missed_updates[t.group];
+    if (a.missed)
+        step -= a.missed[t.counter];
     if (threadIdx.x == 0) {
         double norm = sqrt(a.norm_sq[0]);
         u->factor = a.clip == 0 || norm <= a.clip ? 1.0f : (float)(a.clip / norm); /* a norm that is NaN stays NaN */

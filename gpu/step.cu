@@ -27,7 +27,8 @@ static __device__ __forceinline__ double larger_of(double a, double b)
     return isnan(a) || a > b ? a : b;
 }
 
-/* Proposition 2 (paper.md section 2), token by token; the room for rounding is explained in core/ref/step.c. */
+/* Proposition 2 (docs/equations.md section 2), token by token; the room for rounding is explained in core/ref/step.c.
+ */
 static __device__ void add_bound(const struct token_sums &a, double *part)
 {
     double leading = 0, bounded = 0;
@@ -104,8 +105,8 @@ __global__ void judge(struct step_verdict a)
         return;
     }
     o->skipped++;
-    for (int g = 0; g < GROUP_COUNT; g++)
-        o->missed_updates[g] += a.scalars->adam_step[g] > 0;
+    for (int i = 0; i < a.counters; i++)
+        a.missed[i] += a.adam_step[i] > 0;
     o->missed_averages += a.averaging;
     if (o->stopped)
         return;

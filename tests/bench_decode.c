@@ -317,7 +317,7 @@ struct subjects {
 
 static int open_subjects(struct subjects *s, const struct model *m, int threads, struct error *err)
 {
-    struct decoder_options o = {.batch = 1, .context = CONTEXT, .threads = threads, .gate = 1};
+    struct decoder_options o = {.batch = 1, .context = CONTEXT, .threads = threads};
     int32_t ids[PREFIX];
     int status = decoder_create(&s->fp32, m, &o, err);
     o.weights = WEIGHTS_BF16;

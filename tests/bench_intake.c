@@ -11,6 +11,7 @@
 #include "core/base/file.h"
 #include "core/train/journal.h"
 #include "core/base/memory.h"
+#include "core/base/rundir.h"
 #include "harness/store/intake.h"
 #include "harness/spec/spec.h"
 #include "harness/store/store.h"
@@ -103,7 +104,7 @@ static void measure(const char *dir, const char *what, int sites, long rows)
     double bytes = 0;
     const char *ids[RUNS];
     for (int r = 0; r < RUNS; r++) {
-        char *run_dir = home_run_dir(&home, got.ids[r]), *journal = home_run_file(&home, got.ids[r], HOME_JOURNAL);
+        char *run_dir = home_run_dir(&home, got.ids[r]), *journal = home_run_file(&home, got.ids[r], RUNDIR_JOURNAL);
         struct journal j;
         struct stat st;
         ids[r] = got.ids[r];

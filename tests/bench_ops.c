@@ -29,6 +29,8 @@ struct bench {
     double norm_sq;
     int32_t *tokens;
     struct step_scalars scalars;
+    float gate;
+    int32_t adam_step;
     struct param_segment segment;
 };
 
@@ -49,7 +51,7 @@ static float *memory(struct bench *b, size_t count, double std)
 
 static void run_norm(struct bench *b)
 {
-    struct norm_forward a = {.site = {NORM_RMS, PHASE_MIXED, 1e-6f, b->W, NULL, b->W, NULL, b->W, &b->scalars},
+    struct norm_forward a = {.site = {NORM_RMS, PHASE_MIXED, 1e-6f, b->W, NULL, b->W, NULL, b->W, &b->gate},
                              .in = b->h,
                              .delta = b->dy,
                              .h = b->out,
@@ -62,7 +64,7 @@ static void run_norm(struct bench *b)
 
 static void run_norm_back(struct bench *b)
 {
-    struct norm_backward a = {.site = {NORM_RMS, PHASE_MIXED, 1e-6f, b->W, NULL, b->W, NULL, b->W, &b->scalars},
+    struct norm_backward a = {.site = {NORM_RMS, PHASE_MIXED, 1e-6f, b->W, NULL, b->W, NULL, b->W, &b->gate},
                               .dy = b->dy,
                               .h = b->h,
                               .scale = b->scale,
@@ -180,9 +182,9 @@ static void run_embed(struct bench *b)
 static void run_update(struct bench *b)
 {
     size_t count = b->segment.size;
-    ops_cpu()->sum_squares(b->be, &b->norm_sq, b->dW, &b->segment, 1, &b->scalars);
-    struct adamw a = {b->W,  b->moments, b->moments + count, b->dW, &b->segment, 1, &b->norm_sq, 1, 0.9f, 0.95f,
-                      1e-8f, 0.1f,       &b->scalars,        NULL};
+    ops_cpu()->sum_squares(b->be, &b->norm_sq, b->dW, &b->segment, 1, &b->adam_step);
+    struct adamw a = {b->W, b->moments,  b->moments + count, b->dW, &b->segment, 1, &b->norm_sq, 1, 0.9f, 0.95f, 1e-8f,
+                      0.1f, &b->scalars, &b->adam_step,      NULL,  NULL};
     ops_cpu()->adamw(b->be, &a);
 }
 
@@ -226,7 +228,9 @@ static void prepare(struct bench *b, int C)
     const struct rng_stream stream = {.seed = 2, .use = RNG_TEST};
     for (int n = 0; n < N; n++)
         b->tokens[n] = (int32_t)rng_below(&stream, (uint64_t)n, V);
-    b->scalars = (struct step_scalars){.gate = 0.5f, .lr = 1e-9f, .adam_step = {1, 1, 1}};
+    b->scalars = (struct step_scalars){.lr = 1e-9f};
+    b->gate = 0.5f;
+    b->adam_step = 1;
     b->segment = (struct param_segment){0, params, true, GROUP_ALWAYS};
 }
 

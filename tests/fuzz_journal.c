@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/base/file.h"
+#include "core/base/rundir.h"
 #include "harness/store/intake_internal.h"
 #include "harness/store/store_internal.h"
 #include "harness/store/store_rows.h"
@@ -66,7 +67,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     check(store_runs_each(s, &(struct store_filter){.limit = 1}, keep_id, NULL, &err), &err);
     spec_fini(&spec);
     in = intake_create(s, &home);
-    path = home_run_file(&home, id, HOME_JOURNAL);
+    path = home_run_file(&home, id, RUNDIR_JOURNAL);
     char *run_dir = home_run_dir(&home, id);
     check(file_make_directories(run_dir, &err), &err);
     free(run_dir);

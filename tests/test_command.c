@@ -18,12 +18,18 @@ static void rows(void **state)
     (void)state;
     for (int i = 0; command_at(i); i++) {
         const struct command *c = command_at(i);
-        assert_true(c->name[0] && c->brief[0] && c->args && c->help && c->exec);
+        assert_true(c->name[0] && c->brief[0] && c->operands && c->exec);
         assert_ptr_equal(command_find(c->name), c);
         if (i > 0)
             assert_true(strcmp(command_at(i - 1)->name, c->name) < 0);
-        size_t length = strlen(c->help);
-        assert_true(length == 0 || c->help[length - 1] == '\n');
+        const char *const texts[] = {c->about, c->notes};
+        for (int k = 0; k < 2; k++)
+            assert_true(!texts[k] || texts[k][strlen(texts[k]) - 1] == '\n');
+        for (const struct option_row *r = c->options; r && r->name; r++) {
+            assert_true(r->help && r->help[0] && !strchr(r->help, '\n'));
+            for (const struct option_row *s = r + 1; s->name; s++)
+                assert_true(strcmp(r->name, s->name) != 0 && (!r->letter || r->letter != s->letter));
+        }
     }
     assert_null(command_find("nonsense"));
     assert_string_equal(command_nearest("trian")->name, "train");
@@ -57,15 +63,17 @@ static void manual_names_every_verb(void **state)
     file_map_close(&page);
 }
 
-static const struct command verb = {"verb", "[--size N]", "a verb", "", NULL};
+static const struct option_row rows_of_verb[] = {
+    {"flag", 'f', NULL, "a flag"}, {"size", 0, "N", "a size"}, {"other", 0, "cpu|cuda", "of another call"}, {0}};
+static const struct command verb = {
+    .name = "verb", .operands = "FILE", .brief = "a verb", .options = rows_of_verb, .notes = "Notes.\n"};
 
 static void options(void **state)
 {
     (void)state;
     bool flag = false;
     const char *size = NULL;
-    const struct option_spec specs[] = {
-        {.name = "flag", .letter = 'f', .flag = &flag}, {.name = "size", .value = &size}, {0}};
+    const struct option_spec specs[] = {{.name = "flag", .flag = &flag}, {.name = "size", .value = &size}, {0}};
     char *argv[] = {"verb", "a", "--size", "3", "b", "-f", "--", "--size", NULL};
     struct error err = {0};
     int operands;
@@ -81,9 +89,28 @@ static void options(void **state)
     assert_string_equal(size, "4=5");
     assert_int_equal(options_parse(&verb, specs, 3, unknown, &operands, &err), STATUS_BAD_INPUT);
     assert_non_null(strstr(err.text, "'--sizes'"));
-    assert_non_null(strstr(err.text, "usage: taper verb [--size N]"));
+    assert_non_null(strstr(err.text, "usage: taper verb FILE [--flag] [--size N] [--other cpu|cuda]"));
     assert_int_equal(options_parse(&verb, specs, 2, bare, &operands, &err), STATUS_BAD_INPUT);
     assert_int_equal(options_parse(&verb, specs, 2, valued, &operands, &err), STATUS_BAD_INPUT);
+    char *other[] = {"verb", "--other", "cpu", NULL}; /* has a row, and this call does not take it */
+    assert_int_equal(options_parse(&verb, specs, 3, other, &operands, &err), STATUS_BAD_INPUT);
+    const struct option_spec rowless[] = {{.name = "hidden", .flag = &flag}, {0}};
+    assert_int_equal(options_parse(&verb, rowless, 1, argv, &operands, &err), STATUS_FAILED);
+}
+
+static void help_comes_from_the_rows(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    command_print_help(&verb, out);
+    fclose(out);
+    assert_string_equal(text, "usage: taper verb FILE [--flag] [--size N] [--other cpu|cuda]\n\na verb\n\n"
+                              "  -f, --flag            a flag\n"
+                              "      --size N          a size\n"
+                              "      --other cpu|cuda  of another call\n\nNotes.\n");
+    free(text);
 }
 
 static void numbers(void **state)
@@ -114,6 +141,7 @@ static void numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(rows), cmocka_unit_test(manual_names_every_verb),
-                                       cmocka_unit_test(options), cmocka_unit_test(numbers)};
+                                       cmocka_unit_test(options), cmocka_unit_test(help_comes_from_the_rows),
+                                       cmocka_unit_test(numbers)};
     return cmocka_run_group_tests_name("command", tests, NULL, NULL);
 }

@@ -165,6 +165,52 @@ static void published_sizes(void **state)
     }
 }
 
+static void initial_scale_follows_the_width(void **state)
+{
+    (void)state;
+    const struct {
+        const char *size, *width;
+        double std;
+    } rows[] = {{"1M", "64", 0.1},    {"3M", "128", 0.05},        {"9M", "256", 0.02},   {"30M", "512", 0.02},
+                {"demo", "63", 0.02}, {"demo", "255", 6.4 / 255}, {"gpt2", "768", 0.02}, {"gpt2", "96", 0.02}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct config cfg;
+        char text[CONFIG_TEXT];
+        config_init(&cfg);
+        assert_string_equal(config_get(&cfg, config_key_find("model.init_std"), text), "auto");
+        set(&cfg, "model.size", rows[i].size);
+        set(&cfg, "model.d_model", rows[i].width);
+        set(&cfg, "model.heads", "1");
+        finish(&cfg);
+        assert_true(cfg.init_std == rows[i].std);
+        set(&cfg, "model.init_std", "0");
+        finish(&cfg);
+        assert_true(cfg.init_std == 0);
+    }
+}
+
+/* Set apart or together, one run is written one way. */
+static void seeds_split(void **state)
+{
+    (void)state;
+    struct config cfg;
+    config_init(&cfg);
+    set(&cfg, "seed", "3");
+    finish(&cfg);
+    assert_true(config_seed_weights(&cfg) == 3 && config_seed_data(&cfg) == 3);
+    json_t *plain = config_to_json(&cfg);
+    set(&cfg, "seed.weights", "0");
+    set(&cfg, "seed.data", "3");
+    finish(&cfg);
+    assert_true(config_seed_weights(&cfg) == 0 && config_seed_data(&cfg) == 3);
+    json_t *apart = config_to_json(&cfg);
+    assert_int_equal(json_integer_value(json_object_get(apart, "seed.weights")), 0);
+    json_object_del(apart, "seed.weights");
+    assert_true(json_equal(plain, apart));
+    json_decref(plain);
+    json_decref(apart);
+}
+
 static void swiglu_width(void **state)
 {
     (void)state;
@@ -253,18 +299,22 @@ static void identities(void **state)
                 {"eval.every", "1%", true},     {"gate.warmup", "50", true},
                 {"gate.end", "400", true},      {"model.heads", "2", true},
                 {"model.head_dim", "32", true}, {"data.corpus", "/elsewhere", true},
-                {"seed", "1", false},           {"train.lr", "5e-4", false},
+                {"seed", "1", false},           {"seed.weights", "0", true},
+                {"seed.weights", "1", false},   {"seed.data", "1", false},
+                {"seed.data", "auto", true},    {"train.lr", "5e-4", false},
                 {"gate.end", "401", false},     {"model.layers", "5", false},
                 {"aux.lambda", "0.1", false},   {"taper.sites", "all", false},
                 {"model.head_dim", "16", false}};
     struct config base;
     char want[CONFIG_ID], got[CONFIG_ID], other[CONFIG_ID];
     config_init(&base);
+    set(&base, "taper.sites", "internal"); /* so that the gate's keys count */
     identity(&base, want);
     assert_int_equal(strlen(want), 12);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct config cfg;
         config_init(&cfg);
+        set(&cfg, "taper.sites", "internal");
         set(&cfg, rows[i].key, rows[i].value);
         identity(&cfg, got);
         if ((strcmp(want, got) == 0) != rows[i].same)
@@ -331,6 +381,8 @@ int main(void)
         cmocka_unit_test(good_values_arrive),
         cmocka_unit_test(presets_yield_to_keys_in_any_order),
         cmocka_unit_test(published_sizes),
+        cmocka_unit_test(initial_scale_follows_the_width),
+        cmocka_unit_test(seeds_split),
         cmocka_unit_test(swiglu_width),
         cmocka_unit_test(faults_come_together),
         cmocka_unit_test(odd_rope_width),

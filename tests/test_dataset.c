@@ -231,10 +231,10 @@ static void evaluation_counts_everything(void **state)
     assert_int_equal(model_create(&m, &cfg, ops_cpu(), be, &err), STATUS_OK);
     assert_int_equal(model_initialize(&m, &err), STATUS_OK);
     atomic_int stop = 1;
-    assert_int_equal(evaluate(&m, &d.valid, 1, 1, 0, &stop, &one, &err), STATUS_STOPPED);
+    assert_int_equal(evaluate(&m, &d.valid, 1, 0, &stop, &one, &err), STATUS_STOPPED);
     stop = 0;
-    assert_int_equal(evaluate(&m, &d.valid, 1, 1, 0, &stop, &one, &err), STATUS_OK);
-    assert_int_equal(evaluate(&m, &d.valid, 1, 7, 0, NULL, &many, &err), STATUS_OK);
+    assert_int_equal(evaluate(&m, &d.valid, 1, 0, &stop, &one, &err), STATUS_OK);
+    assert_int_equal(evaluate(&m, &d.valid, 7, 0, NULL, &many, &err), STATUS_OK);
     assert_int_equal(one.tokens, d.valid.count - 1);
     assert_int_equal(many.tokens, d.valid.count - 1);
     assert_true(fabs(one.loss - many.loss) < 1e-6);
@@ -252,7 +252,7 @@ static void evaluation_counts_everything(void **state)
         for (int i = 0; i < 16; i++)
             sum += (double)ce[i];
     }
-    assert_int_equal(evaluate(&m, &d.valid, 1, 3, windows * T, NULL, &part, &err), STATUS_OK);
+    assert_int_equal(evaluate(&m, &d.valid, 3, windows * T, NULL, &part, &err), STATUS_OK);
     assert_int_equal(part.tokens, windows * T);
     assert_true(fabs(part.loss - sum / (double)(windows * T)) < 1e-6);
     trainer_destroy(&t);

@@ -288,7 +288,7 @@ static void test_team_members_keep_apart(void **state)
 enum { T = 20 };
 
 /* Logits [T,V] of a window by the whole forward over the reference ops. */
-static float *window_logits(const struct model *m, const int32_t *tokens, double gate)
+static float *window_logits(const struct model *m, const int32_t *tokens)
 {
     struct activations a;
     struct error err = {0};
@@ -297,10 +297,9 @@ static float *window_logits(const struct model *m, const int32_t *tokens, double
     memset(none, 0xff, sizeof none);
     assert_int_equal(activations_create(&a, m, 1, T, false, &err), STATUS_OK);
     float *logits = memory_alloc(T * V, sizeof *logits);
-    model_set_scalars((struct model *)m, &(struct step_scalars){.gate = (float)gate});
     memcpy(a.tokens, tokens, T * sizeof *tokens);
     memcpy(a.targets, none, sizeof none);
-    transformer_pass(m, &a, &(struct pass){.phase = schedule_phase(gate), .grad_scale = 1, .logits = logits});
+    transformer_pass(m, &a, &(struct pass){.grad_scale = 1, .logits = logits});
     activations_destroy(&a, m);
     return logits;
 }
@@ -340,20 +339,20 @@ static void compare_decoder(const struct model *m, const struct decoder_options 
     decoder_destroy(d);
 }
 
-static void compare_all(const struct model *m, double gate, const char *name)
+static void compare_all(struct model *m, double gate, const char *name)
 {
+    model_set_gate(m, gate);
     int32_t ids[T];
     some_ids(&m->cfg, ids, T, 5);
-    float *want = window_logits(m, ids, gate);
+    float *want = window_logits(m, ids);
     for (int threads = 1; threads <= 3; threads++)
         for (int batch = 1; batch <= 9; batch += 4) {
-            struct decoder_options o = {.batch = batch, .threads = threads, .gate = gate, .kind = DECODER_CPU};
+            struct decoder_options o = {.batch = batch, .threads = threads, .kind = DECODER_CPU};
             compare_decoder(m, &o, ids, want, 1 + 5 * (batch > 1), 5e-6, name);
             o.weights = WEIGHTS_BF16;
             compare_decoder(m, &o, ids, want, 6, 3e-2, name);
         }
-    compare_decoder(m, &(struct decoder_options){.batch = 3, .gate = gate, .kind = DECODER_OPS}, ids, want, 6, 5e-6,
-                    name);
+    compare_decoder(m, &(struct decoder_options){.batch = 3, .kind = DECODER_OPS}, ids, want, 6, 5e-6, name);
     free(want);
 }
 
@@ -391,13 +390,13 @@ static void test_norms_change_in_place(void **state)
     tiny_model_open(&t, &cfg, ops_cpu(), 2);
     some_ids(&cfg, ids, T, 8);
     for (int kind = DECODER_CPU; kind <= DECODER_OPS; kind++) {
-        struct decoder_options o = {.batch = 1, .threads = 2, .gate = 1, .kind = (enum decoder_kind)kind};
+        struct decoder_options o = {.batch = 1, .threads = 2, .kind = (enum decoder_kind)kind};
         assert_int_equal(decoder_create(&one, &t.m, &o, &err), STATUS_OK);
         for (int v = 0; v < 3; v++) {
-            o.gate = v == 0 ? 1 : 0;
+            model_set_gate(&t.m, v == 0 ? 1 : 0);
             assert_int_equal(decoder_create(&other, &t.m, &o, &err), STATUS_OK);
-            decoder_set_norms(one, o.gate, v == 2);
-            decoder_set_norms(other, o.gate, v == 2);
+            decoder_set_norms(one, v == 2);
+            decoder_set_norms(other, v == 2);
             decoder_rewind(one, 0, 0);
             assert_int_equal(decoder_feed(one, 0, ids, 9, &err), STATUS_OK);
             assert_int_equal(decoder_feed(other, 0, ids, 9, &err), STATUS_OK);
@@ -428,8 +427,7 @@ static void test_decoder_refuses(void **state)
                                     &(struct decoder_options){.batch = 1, .weights = WEIGHTS_BF16, .kind = DECODER_OPS},
                                     &err),
                      STATUS_BAD_INPUT);
-    assert_int_equal(decoder_create(&d, &t.m, &(struct decoder_options){.batch = 1, .threads = 1, .gate = 1}, &err),
-                     STATUS_OK);
+    assert_int_equal(decoder_create(&d, &t.m, &(struct decoder_options){.batch = 1, .threads = 1}, &err), STATUS_OK);
     assert_int_equal(decoder_feed(d, 0, ids, T + 1, &err), STATUS_BAD_INPUT);
     assert_int_equal(decoder_feed(d, 0, ids, T, &err), STATUS_OK);
     assert_int_equal(decoder_step(d, ids, 1, &err), STATUS_BAD_INPUT);
@@ -467,6 +465,7 @@ static void test_cache_changes_nothing(void **state)
         char texts[4][2000] = {"", "", "", ""};
         struct generate_result result;
         tiny_model_open(&t, &cfg, ops_cpu(), 33);
+        model_set_gate(&t.m, 0);
         for (int i = 0; i < 4; i++) {
             const struct generate_options o = {.prompt = "Once",
                                                .tokens = 70,
@@ -478,7 +477,7 @@ static void test_cache_changes_nothing(void **state)
                                                .no_cache = i % 2,
                                                .sink = gather,
                                                .arg = texts[i]};
-            if (generate(&t.m, tokenizer, 0, &o, &result, &err))
+            if (generate(&t.m, tokenizer, &o, &result, &err))
                 fail_msg("%s", err.text);
         }
         assert_string_equal(texts[0], texts[1]);

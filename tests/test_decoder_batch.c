@@ -92,7 +92,7 @@ static void compare(const struct model *m, struct decoder_options o, int32_t pro
     free(together.logits);
 }
 
-static void compare_ways(const struct model *m, double gate, const char *shape, const char *norms)
+static void compare_ways(struct model *m, double gate, const char *shape, const char *norms)
 {
     static const struct decoder_options options[] = {
         {.kind = DECODER_CPU, .threads = 1},
@@ -104,9 +104,9 @@ static void compare_ways(const struct model *m, double gate, const char *shape, 
     int32_t prompts[BATCH][CONTEXT];
     char *name = memory_format("%s, %s", shape, norms);
     make_prompts(&m->cfg, prompts);
+    model_set_gate(m, gate);
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         struct decoder_options o = options[i];
-        o.gate = gate;
         compare(m, o, prompts, name);
     }
     free(name);
@@ -159,7 +159,7 @@ static void feeds_add_up(void **state)
         make_prompts(&cfg, prompts);
         const size_t V = (size_t)cfg.vocab;
         float *want = memory_alloc(V, sizeof *want);
-        assert_int_equal(decoder_create(&d, &t.m, &(struct decoder_options){.batch = 1, .threads = 2, .gate = 1}, &err),
+        assert_int_equal(decoder_create(&d, &t.m, &(struct decoder_options){.batch = 1, .threads = 2}, &err),
                          STATUS_OK);
         for (int cut = 0; cut < 17; cut++) {
             decoder_rewind(d, 0, 0);

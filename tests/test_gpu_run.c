@@ -35,24 +35,30 @@ int main(void)
 #include "gpu/backend.h"
 #include "tests/gpu/libraries/simulated.h"
 #include "tests/gpu/sim_device.h"
+#include "core/model/model.h"
 #include "tests/support/data.h"
 #include "tests/support/tiny.h"
 
 static char *folder;
 static int bad_steps[2]; /* with a gate that is not finite; 0: none */
 
-/* The scalars of a step are the one thing that is uploaded with its number. */
+static size_t step_bytes; /* what a step reads, in one piece: the only thing of that size that is uploaded */
+static int sites;
+
 static void upload(struct backend *be, void *to, const void *from, size_t bytes)
 {
-    struct step_scalars s;
-    if (bytes == sizeof s) {
-        memcpy(&s, from, bytes);
-        for (int i = 0; i < 2; i++)
-            if (bad_steps[i] > 0 && s.step == bad_steps[i])
-                s.gate = NAN;
-        from = &s;
+    const struct step_scalars *s = from;
+    if (bytes != step_bytes || s->step == 0 || (s->step != bad_steps[0] && s->step != bad_steps[1])) {
+        backend_upload(be, to, from, bytes);
+        return;
     }
-    backend_upload(be, to, from, bytes);
+    char *bad = memory_alloc(bytes, 1);
+    memcpy(bad, from, bytes);
+    float *gates = (float *)(void *)(bad + sizeof *s);
+    for (int i = 0; i < sites; i++)
+        gates[i] = NAN;
+    backend_upload(be, to, bad, bytes);
+    free(bad);
 }
 
 const struct ops *simulated_ops(void)
@@ -87,7 +93,13 @@ static struct config config_of(const char *device, const char *const *more)
     int count = 11;
     for (; more && *more; more++)
         pairs[count++] = *more;
-    return tiny_config(pairs);
+    struct config cfg = tiny_config(pairs);
+    struct param_table table;
+    params_create(&table, &cfg);
+    sites = table.site_count;
+    step_bytes = model_step_bytes(&table);
+    params_destroy(&table);
+    return cfg;
 }
 
 static int train(const char *name, const struct config *cfg, struct train_options options, struct train_result *result,

@@ -45,10 +45,11 @@ static int create_half(struct backend **out, const struct backend_options *optio
     return backend_create(out, &half, err);
 }
 
-static void replay_nothing(struct backend *be, int key, void (*body)(void *arg), void *arg)
+static void replay_nothing(struct backend *be, int key, uint64_t epoch, void (*body)(void *arg), void *arg)
 {
     (void)be;
     (void)key;
+    (void)epoch;
     body(arg);
 }
 
@@ -263,12 +264,12 @@ static void test_recordings_end_with_their_memory(void **state)
     assert_int_equal(ops->create(&c.be, &options, &err), STATUS_OK);
     c.memory = ops->alloc(c.be, 64, &err);
     for (int i = 0; i < 4; i++)
-        ops->replay(c.be, 5, clear, &c);
+        ops->replay(c.be, 5, 0, clear, &c);
     assert_int_equal(c.calls, 2); /* a plain one, and the recorded one */
     void *other = ops->alloc(c.be, 64, &err);
     ops->release(c.be, other);
     ops->upload(c.be, c.memory, ones, sizeof ones);
-    ops->replay(c.be, 5, clear, &c);
+    ops->replay(c.be, 5, 0, clear, &c);
     assert_int_equal(c.calls, 2);
     ops->download(c.be, back, c.memory, sizeof back);
     assert_true(back[0] == 0 && back[15] == 0);
@@ -276,7 +277,7 @@ static void test_recordings_end_with_their_memory(void **state)
     c.memory = ops->alloc(c.be, 64, &err);
     ops->release(c.be, old);
     ops->upload(c.be, c.memory, ones, sizeof ones);
-    ops->replay(c.be, 5, clear, &c);
+    ops->replay(c.be, 5, 0, clear, &c);
     assert_int_equal(c.calls, 3);
     ops->download(c.be, back, c.memory, sizeof back);
     assert_true(back[0] == 0 && back[15] == 0);

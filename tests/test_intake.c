@@ -12,35 +12,9 @@
 
 #include "core/base/file.h"
 #include "core/train/journal.h"
+#include "core/base/rundir.h"
 #include "harness/store/intake_internal.h"
-#include "tests/support/store_fixture.h"
-
-static struct fixture f;
-static char id[CONFIG_ID];
-
-static int setup(void **state)
-{
-    (void)state;
-    fixture_init(&f);
-    fixture_submit(&f, "sweep: s\ngrid: {seed: {range: [1, 4]}}\n");
-    fixture_run_id(&f, "s", 0, id);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    intake_scan_disable(false);
-    fixture_fini(&f);
-    return 0;
-}
-
-static const char eval_line[] = "{\"table\":\"eval\",\"attempt\":1,\"step\":1,\"split\":\"valid\",\"loss\":1}\n";
-
-static void append(const char *text)
-{
-    fixture_append(&f, id, text, strlen(text));
-}
+#include "tests/support/intake_test.h"
 
 static void every_table(void **state)
 {
@@ -133,7 +107,7 @@ static void torn_lines_wait(void **state)
     /* A torn end that a resuming worker cuts off was never taken. */
     append("{\"table\":\"eval\",\"att");
     fixture_take(&f, id);
-    char *path = home_run_file(&f.home, id, HOME_JOURNAL);
+    char *path = home_run_file(&f.home, id, RUNDIR_JOURNAL);
     struct journal j;
     GOOD(journal_open(&j, path, 2, err));
     GOOD(journal_append(&j, "eval", json_pack("{s:i,s:s,s:f}", "step", 8, "split", "valid", "loss", 2.5), err));
@@ -175,13 +149,13 @@ static void only_finished_losses_count(void **state)
 static void replaced_journals_are_read_again(void **state)
 {
     (void)state;
-    char *path = home_run_file(&f.home, id, HOME_JOURNAL);
+    char *path = home_run_file(&f.home, id, RUNDIR_JOURNAL);
     append("{\"table\":\"eval\",\"attempt\":1,\"step\":1,\"split\":\"valid\",\"loss\":1}\n"
            "{\"table\":\"eval\",\"attempt\":1,\"step\":2,\"split\":\"valid\",\"loss\":2}\n"
            "{\"table\":\"event\",\"attempt\":1,\"step\":2,\"kind\":\"checkpoint\",\"text\":\"\"}\n");
     assert_int_equal(fixture_take(&f, id).rows, 3);
     /* Shorter. */
-    assert_int_equal(truncate(path, (off_t)strlen(eval_line)), 0);
+    assert_int_equal(truncate(path, (off_t)strlen(fixture_eval_line)), 0);
     struct intake_result out = fixture_take(&f, id);
     assert_int_equal(out.rows, 1);
     assert_int_equal(fixture_take(&f, id).rows, 0);
@@ -207,9 +181,9 @@ static void unreadable_journals_hold_up_nobody(void **state)
     fixture_run_id(&f, "s", 2, third);
     const char *runs[] = {id, other, third};
     struct intake_result out;
-    char *path = home_run_file(&f.home, id, HOME_JOURNAL);
+    char *path = home_run_file(&f.home, id, RUNDIR_JOURNAL);
     GOOD(file_make_directories(path, err)); /* a directory of that name */
-    fixture_append(&f, other, eval_line, strlen(eval_line));
+    fixture_append(&f, other, fixture_eval_line, strlen(fixture_eval_line));
     for (int i = 0; i < 3; i++)
         GOOD(intake_pass(f.in, runs, 3, 0, &out, err));
     assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM eval"), 1);
@@ -286,17 +260,16 @@ static void ended_attempts_write_no_result(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        CASE(ended_attempts_write_no_result),
-        CASE(every_table),
-        CASE(numbers_that_are_not_finite),
-        CASE(torn_lines_wait),
-        CASE(logged_again_replaces),
-        CASE(only_finished_losses_count),
-        CASE(replaced_journals_are_read_again),
-        CASE(unreadable_journals_hold_up_nobody),
-        CASE(budget_divides_the_work),
+        INTAKE_TEST(ended_attempts_write_no_result),
+        INTAKE_TEST(every_table),
+        INTAKE_TEST(numbers_that_are_not_finite),
+        INTAKE_TEST(torn_lines_wait),
+        INTAKE_TEST(logged_again_replaces),
+        INTAKE_TEST(only_finished_losses_count),
+        INTAKE_TEST(replaced_journals_are_read_again),
+        INTAKE_TEST(unreadable_journals_hold_up_nobody),
+        INTAKE_TEST(budget_divides_the_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,23 +12,7 @@
 #include "core/base/memory.h"
 #include "harness/store/intake_internal.h"
 #include "harness/store/store_rows.h"
-#include "tests/support/store_fixture.h"
-
-static struct fixture f;
-
-static int setup(void **state)
-{
-    (void)state;
-    fixture_init(&f);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    fixture_fini(&f);
-    return 0;
-}
+#include "tests/support/store_test.h"
 
 /* A value of this type fits a column so declared. */
 static bool fits(enum value_type type, const char *declared)
@@ -122,11 +106,10 @@ static void scanner_holds_all_its_columns(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        CASE(lists_are_the_schema),
-        CASE(views_have_every_number),
-        CASE(scanner_holds_all_its_columns),
+        STORE_TEST(lists_are_the_schema),
+        STORE_TEST(views_have_every_number),
+        STORE_TEST(scanner_holds_all_its_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

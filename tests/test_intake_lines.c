@@ -13,34 +13,10 @@
 
 #include "core/base/memory.h"
 #include "core/base/rng.h"
+#include "core/base/rundir.h"
 #include "harness/store/intake_internal.h"
 #include "harness/store/store_rows.h"
-#include "tests/support/store_fixture.h"
-
-static struct fixture f;
-static char id[CONFIG_ID];
-
-static int setup(void **state)
-{
-    (void)state;
-    fixture_init(&f);
-    fixture_submit(&f, "sweep: s\ngrid: {seed: {range: [1, 4]}}\n");
-    fixture_run_id(&f, "s", 0, id);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    intake_scan_disable(false);
-    fixture_fini(&f);
-    return 0;
-}
-
-static void append(const char *text)
-{
-    fixture_append(&f, id, text, strlen(text));
-}
+#include "tests/support/intake_test.h"
 
 static void bad_lines_are_noted_once(void **state)
 {
@@ -108,7 +84,7 @@ static void bad_lines_are_noted_once(void **state)
     assert_non_null(strstr(text, ": garbage"));
     free(text);
     /* Read again from the start: noted once all the same. */
-    char *path = home_run_file(&f.home, id, HOME_JOURNAL), *copy = memory_format("%s.copy", path);
+    char *path = home_run_file(&f.home, id, RUNDIR_JOURNAL), *copy = memory_format("%s.copy", path);
     char *command = memory_format("cp '%s' '%s' && mv '%s' '%s'", path, copy, copy, path);
     assert_int_equal(system(command), 0);
     out = fixture_take(&f, id);
@@ -260,7 +236,7 @@ static void scanner_agrees_with_jansson(void **state)
         char *rows[2];
         struct intake_result out[2];
         char lines[20][1024];
-        char *path = home_run_file(&f.home, id, HOME_JOURNAL);
+        char *path = home_run_file(&f.home, id, RUNDIR_JOURNAL);
         for (int i = 0; i < 20; i++)
             random_line(&rng, &n, lines[i], sizeof lines[i]);
         for (int slow = 0; slow < 2; slow++) {
@@ -329,12 +305,11 @@ static void numbers_keep_their_bits(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        CASE(bad_lines_are_noted_once),
-        CASE(long_lines_are_bounded),
-        CASE(scanner_agrees_with_jansson),
-        CASE(numbers_keep_their_bits),
+        INTAKE_TEST(bad_lines_are_noted_once),
+        INTAKE_TEST(long_lines_are_bounded),
+        INTAKE_TEST(scanner_agrees_with_jansson),
+        INTAKE_TEST(numbers_keep_their_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,27 +18,7 @@
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "harness/store/intake_internal.h"
-#include "tests/support/store_fixture.h"
-
-static struct fixture f;
-static char id[CONFIG_ID];
-
-static int setup(void **state)
-{
-    (void)state;
-    fixture_init(&f);
-    fixture_submit(&f, "sweep: s\ngrid: {seed: {range: [1, 4]}}\n");
-    fixture_run_id(&f, "s", 0, id);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    intake_scan_disable(false);
-    fixture_fini(&f);
-    return 0;
-}
+#include "tests/support/intake_test.h"
 
 static void full_disk_loses_nothing(void **state)
 {
@@ -225,11 +205,10 @@ static void killed_at_any_moment(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        CASE(full_disk_loses_nothing),
-        CASE(full_file_system_loses_nothing),
-        CASE(killed_at_any_moment),
+        INTAKE_TEST(full_disk_loses_nothing),
+        INTAKE_TEST(full_file_system_loses_nothing),
+        INTAKE_TEST(killed_at_any_moment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,8 +56,7 @@ static float *logits_of(const struct loaded_model *l, const int32_t *tokens, int
         a.tokens[i] = tokens[i];
         a.targets[i] = -1;
     }
-    model_set_scalars((struct model *)m, &(struct step_scalars){.gate = (float)l->gate});
-    transformer_pass(m, &a, &(struct pass){.phase = schedule_phase(l->gate), .grad_scale = 1, .logits = logits});
+    transformer_pass(m, &a, &(struct pass){.grad_scale = 1, .logits = logits});
     activations_destroy(&a, m);
     return logits;
 }

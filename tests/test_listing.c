@@ -13,6 +13,7 @@
 #include <jansson.h>
 
 #include "core/base/rng.h"
+#include "harness/base/format.h"
 #include "harness/base/listing.h"
 
 /* What a statement prints. */

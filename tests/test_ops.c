@@ -145,9 +145,9 @@ static void test_nan_reaches_the_outputs(void **state)
 
 /* The runner itself: an op that writes past an end, changes an input, or sets what it should add to is found. */
 static void bad_sum(struct backend *be, double *out, const float *x, const struct param_segment *segments, int count,
-                    const struct step_scalars *scalars)
+                    const int32_t *adam_step)
 {
-    ops_reference()->sum_squares(be, out, x, segments, count, scalars);
+    ops_reference()->sum_squares(be, out, x, segments, count, adam_step);
     out[1] = 0;
 }
 

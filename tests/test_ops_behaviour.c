@@ -42,16 +42,18 @@ static void test_adamw_by_hand(void **state)
         const struct ops *ops;
         struct backend *be = open_table(&ops, which);
         float p[2] = {2, 5}, m[2] = {0}, v[2] = {0}, g[2] = {3, 9};
-        const struct param_segment segments[2] = {{0, 1, true, GROUP_ALWAYS}, {1, 1, true, GROUP_TILDE}};
+        const struct param_segment segments[2] = {{0, 1, true, 0}, {1, 1, true, 1}};
         double norm_sq = 36;
-        struct step_scalars scalars = {.lr = 0.1f, .adam_step = {1, 0, 0}};
-        const struct adamw a = {p, m, v, g, segments, 2, &norm_sq, 1, 0.5f, 0.75f, 0, 0.2f, &scalars, NULL};
+        struct step_scalars scalars = {.lr = 0.1f};
+        int32_t adam_step[2] = {1, 0};
+        const struct adamw a = {p,    m,     v, g,    segments, 2,         &norm_sq, 1,
+                                0.5f, 0.75f, 0, 0.2f, &scalars, adam_step, NULL,     NULL};
         ops->adamw(be, &a);
         /* m = 0.25, v = 0.0625, both corrected to g' and g'^2: the step is lr itself. */
         assert_near(p[0], 2 - 2 * 0.1 * 0.2 - 0.1, 1e-6);
         assert_near(m[0], 0.25, 1e-7);
         assert_near(v[0], 0.0625, 1e-7);
-        scalars.adam_step[0] = 2;
+        adam_step[0] = 2;
         g[0] = 4;
         ops->adamw(be, &a);
         double m2 = 0.5 * 0.25 + 0.5 * 2 / 3, v2 = 0.75 * 0.0625 + 0.25 * 4 / 9;
@@ -200,16 +202,16 @@ static void test_taper_ends(void **state)
         const struct ops *ops;
         struct backend *be = open_table(&ops, which);
         for (int gate = 0; gate < 2; gate++) {
-            struct step_scalars scalars = {.gate = (float)gate};
-            struct norm_forward a = {.site = {NORM_RMS, gate ? PHASE_NORMED : PHASE_FOLDED, 1e-6f, gamma, NULL,
-                                              gamma_tilde, NULL, &c, &scalars},
-                                     .in = in,
-                                     .delta = delta,
-                                     .h = h,
-                                     .y = end,
-                                     .scale = scale,
-                                     .N = N,
-                                     .C = C};
+            const float g = (float)gate;
+            struct norm_forward a = {
+                .site = {NORM_RMS, gate ? PHASE_NORMED : PHASE_FOLDED, 1e-6f, gamma, NULL, gamma_tilde, NULL, &c, &g},
+                .in = in,
+                .delta = delta,
+                .h = h,
+                .y = end,
+                .scale = scale,
+                .N = N,
+                .C = C};
             ops->norm_forward(be, &a);
             a.site.phase = PHASE_MIXED;
             a.y = mixed;

@@ -144,21 +144,20 @@ static void check_norm(int which, enum norm_kind kind, enum gate_phase phase)
 {
     struct bench t;
     bench_open(&t, which);
-    struct step_scalars scalars = {.gate = phase == PHASE_NORMED ? 1 : phase == PHASE_FOLDED ? 0 : 0.37f};
+    const float gate = phase == PHASE_NORMED ? 1 : phase == PHASE_FOLDED ? 0 : 0.37f;
     bool layer = kind == NORM_LAYER, normed = phase != PHASE_FOLDED, folded = phase != PHASE_NORMED;
     float c = 0.7f;
     float *gamma = random_floats(&t, N_C, 1, 0.5), *beta = layer ? random_floats(&t, N_C, 0, 1) : NULL;
     float *gamma_tilde = random_floats(&t, N_C, 1, 0.5), *beta_tilde = layer ? random_floats(&t, N_C, 0, 1) : NULL;
     float *in = random_floats(&t, N_N * N_C, 0.3, 1), *grad[5], *before[5];
     struct norm_loss loss = {.t = &t, .weights = random_floats(&t, N_N * N_C, 0, 1)};
-    loss.forward =
-        (struct norm_forward){.site = {kind, phase, 1e-5f, gamma, beta, gamma_tilde, beta_tilde, &c, &scalars},
-                              .in = in,
-                              .y = blank(&t, N_N * N_C),
-                              .scale = blank(&t, N_N),
-                              .mean = blank(&t, N_N),
-                              .N = N_N,
-                              .C = N_C};
+    loss.forward = (struct norm_forward){.site = {kind, phase, 1e-5f, gamma, beta, gamma_tilde, beta_tilde, &c, &gate},
+                                         .in = in,
+                                         .y = blank(&t, N_N * N_C),
+                                         .scale = blank(&t, N_N),
+                                         .mean = blank(&t, N_N),
+                                         .N = N_N,
+                                         .C = N_C};
     norm_loss(&loss);
     for (int i = 0; i < 5; i++) {
         grad[i] = random_floats(&t, N_N * N_C, 0, 1);

@@ -97,8 +97,8 @@ static void test_copies_and_replay(void **state)
         for (size_t k = 0; k < sizeof text; k++)
             assert_int_equal(back[k], 0);
         int calls = 0;
-        ops->replay(be, 3, count_call, &calls);
-        ops->replay(be, 3, count_call, &calls);
+        ops->replay(be, 3, 0, count_call, &calls);
+        ops->replay(be, 3, 0, count_call, &calls);
         ops->forget_graphs(be);
         assert_int_equal(calls, 2); /* nothing is recorded on the CPU */
         assert_int_equal(ops->sync(be, &err), STATUS_OK);

@@ -240,6 +240,11 @@ static void scalars_are_typed_by_the_key(void **state)
     assert_string_equal(cfg.sample_prompt, "");
     assert_string_equal(cfg.valid, "7.5%");
     spec_fini(&spec);
+    expect_good(&spec, "sweep: a\nbase: {data.corpus: novels, data.valid: auto}\n"); /* words, not paths */
+    spec_run(&spec, 0, &cfg);
+    assert_string_equal(cfg.corpus, "novels");
+    assert_string_equal(cfg.valid, "auto");
+    spec_fini(&spec);
 }
 
 static void anchors_and_merges(void **state)

@@ -15,25 +15,7 @@
 #include "core/base/memory.h"
 #include "harness/store/store_internal.h"
 #include "harness/store/store_rows.h"
-#include "tests/support/store_fixture.h"
-
-static struct fixture f;
-
-static int setup(void **state)
-{
-    (void)state;
-    fixture_init(&f);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    fixture_fini(&f);
-    return 0;
-}
-
-static const char eval_line[] = "{\"table\":\"eval\",\"attempt\":1,\"step\":1,\"split\":\"valid\",\"loss\":1}\n";
+#include "tests/support/store_test.h"
 
 static void second_writer_is_refused(void **state)
 {
@@ -95,7 +77,7 @@ static void other_writer_is_waited_out(void **state)
     fixture_submit(&f, fixture_two_by_two);
     fixture_run_id(&f, "s", 0, id);
     const char *run = id;
-    fixture_append(&f, id, eval_line, strlen(eval_line));
+    fixture_append(&f, id, fixture_eval_line, strlen(fixture_eval_line));
     assert_int_equal(sqlite3_open(f.home.database, &other), SQLITE_OK);
     assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
     store_set_patience(f.s, 20);
@@ -182,7 +164,7 @@ static void moved_home_goes_on(void **state)
     char *moved = file_join(f.dir, "moved");
     fixture_submit(&f, fixture_two_by_two);
     fixture_run_id(&f, "s", 0, id);
-    fixture_append(&f, id, eval_line, strlen(eval_line));
+    fixture_append(&f, id, fixture_eval_line, strlen(fixture_eval_line));
     assert_int_equal(fixture_take(&f, id).rows, 1);
     fixture_close(&f);
     assert_int_equal(rename(f.home.dir, moved), 0);
@@ -196,16 +178,15 @@ static void moved_home_goes_on(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        CASE(second_writer_is_refused),
-        CASE(reader_changes_nothing),
-        CASE(long_reader_stops_nothing),
-        CASE(other_writer_is_waited_out),
-        CASE(missing_and_foreign_databases),
-        CASE(unwritable_home_with_a_log),
-        CASE(home_is_found),
-        CASE(moved_home_goes_on),
+        STORE_TEST(second_writer_is_refused),
+        STORE_TEST(reader_changes_nothing),
+        STORE_TEST(long_reader_stops_nothing),
+        STORE_TEST(other_writer_is_waited_out),
+        STORE_TEST(missing_and_foreign_databases),
+        STORE_TEST(unwritable_home_with_a_log),
+        STORE_TEST(home_is_found),
+        STORE_TEST(moved_home_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

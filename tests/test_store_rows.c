@@ -10,23 +10,7 @@
 #include <cmocka.h>
 
 #include "harness/store/store_rows.h"
-#include "tests/support/store_fixture.h"
-
-static struct fixture f;
-
-static int setup(void **state)
-{
-    (void)state;
-    fixture_init(&f);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    fixture_fini(&f);
-    return 0;
-}
+#include "tests/support/store_test.h"
 
 static void values_have_types(void **state)
 {
@@ -90,7 +74,7 @@ static void a_row_may_fail(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {CASE(values_have_types), CASE(only_what_reads), CASE(a_row_may_fail)};
+    const struct CMUnitTest tests[] = {STORE_TEST(values_have_types), STORE_TEST(only_what_reads),
+                                       STORE_TEST(a_row_may_fail)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,23 +14,7 @@
 #include "core/base/memory.h"
 #include "harness/base/embedded.h"
 #include "harness/store/store_internal.h"
-#include "tests/support/store_fixture.h"
-
-static struct fixture f;
-
-static int setup(void **state)
-{
-    (void)state;
-    fixture_init(&f);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    fixture_fini(&f);
-    return 0;
-}
+#include "tests/support/store_test.h"
 
 /* What a program leaves that was killed before its first transaction. */
 static void reader_brings_a_schema_up_to_date(void **state)
@@ -223,11 +207,10 @@ static void files_are_embedded_whole(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        CASE(reader_brings_a_schema_up_to_date), CASE(version_1_is_brought_up_to_date),
-        CASE(migrations_go_step_by_step),        CASE(views_follow_their_text),
-        CASE(files_are_embedded_whole),
+        STORE_TEST(reader_brings_a_schema_up_to_date), STORE_TEST(version_1_is_brought_up_to_date),
+        STORE_TEST(migrations_go_step_by_step),        STORE_TEST(views_follow_their_text),
+        STORE_TEST(files_are_embedded_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

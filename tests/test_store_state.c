@@ -11,23 +11,7 @@
 
 #include "harness/store/store_internal.h"
 #include "harness/store/store_queue.h"
-#include "tests/support/store_fixture.h"
-
-static struct fixture f;
-
-static int setup(void **state)
-{
-    (void)state;
-    fixture_init(&f);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    fixture_fini(&f);
-    return 0;
-}
+#include "tests/support/store_test.h"
 
 static void life_of_a_run(void **state)
 {
@@ -354,10 +338,15 @@ static void runs_by_state(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        CASE(life_of_a_run), CASE(only_legal_changes), CASE(cancel_heeds_other_sweeps), CASE(groups),
-        CASE(queue_order),   CASE(next_of_a_sweep),    CASE(a_run_may_need_another),    CASE(runs_by_state),
+        STORE_TEST(life_of_a_run),
+        STORE_TEST(only_legal_changes),
+        STORE_TEST(cancel_heeds_other_sweeps),
+        STORE_TEST(groups),
+        STORE_TEST(queue_order),
+        STORE_TEST(next_of_a_sweep),
+        STORE_TEST(a_run_may_need_another),
+        STORE_TEST(runs_by_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,23 +10,7 @@
 #include <cmocka.h>
 
 #include "harness/store/store_internal.h"
-#include "tests/support/store_fixture.h"
-
-static struct fixture f;
-
-static int setup(void **state)
-{
-    (void)state;
-    fixture_init(&f);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    fixture_fini(&f);
-    return 0;
-}
+#include "tests/support/store_test.h"
 
 static void submit_makes_runs(void **state)
 {
@@ -237,16 +221,15 @@ static void runs_are_found_by_the_start_of_their_id(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        CASE(submit_makes_runs),
-        CASE(names_agree_with_the_configuration),
-        CASE(runs_are_shared_between_sweeps),
-        CASE(one_run_at_many_points),
-        CASE(more_after_queues_a_done_run_again),
-        CASE(changed_sweep_drops_runs),
-        CASE(failed_submit_leaves_nothing),
-        CASE(runs_are_found_by_the_start_of_their_id),
+        STORE_TEST(submit_makes_runs),
+        STORE_TEST(names_agree_with_the_configuration),
+        STORE_TEST(runs_are_shared_between_sweeps),
+        STORE_TEST(one_run_at_many_points),
+        STORE_TEST(more_after_queues_a_done_run_again),
+        STORE_TEST(changed_sweep_drops_runs),
+        STORE_TEST(failed_submit_leaves_nothing),
+        STORE_TEST(runs_are_found_by_the_start_of_their_id),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

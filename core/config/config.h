@@ -60,6 +60,7 @@ struct config {
     int device, precision;
     int64_t threads;
     int64_t seed;
+    int64_t seed_weights, seed_data; /* -1: as seed; read them by config_seed_weights and config_seed_data */
 
     bool given[CONFIG_KEYS_MOST]; /* by table row: set explicitly, so that a preset leaves it alone */
     bool finished;
@@ -70,6 +71,14 @@ enum config_type { CONFIG_INT, CONFIG_REAL, CONFIG_BOOL, CONFIG_WORD, CONFIG_STR
 enum {
     CONFIG_RESULT = 1, /* the key changes the result, and so the run's name */
     CONFIG_SHAPE = 2,  /* it changes the sizes of what is in memory, or of a step's matrix work */
+    CONFIG_ALWAYS = 4, /* it stands in the name at its default too: a key of the first version */
+    CONFIG_DIGEST = 8, /* it stands there by the digest of the data, corpus or tokenizer, that it leads to */
+};
+
+/* When a key has an effect. */
+struct config_condition {
+    bool (*holds)(const struct config *cfg); /* of a finished configuration */
+    const char *words;                       /* for the help: "with model.pos rope" */
 };
 
 /* One row of the table. */
@@ -77,11 +86,12 @@ struct config_key {
     const char *name; /* "model.d_model" */
     enum config_type type;
     size_t offset;            /* in struct config */
-    const char *fallback;     /* default, as text ("auto" for an INT that config_finish derives: stored as 0) */
+    const char *fallback;     /* default, as text ("auto" for an INT or REAL that is derived: stored as low - 1) */
     double low, high;         /* inclusive bounds (INT, REAL, TARGET, LENGTH in steps) */
     const char *const *words; /* CONFIG_WORD: the spellings, in the order of the enum, NULL-terminated;
                                  CONFIG_TARGET: words[0] is the word */
-    unsigned effect;          /* CONFIG_RESULT, CONFIG_SHAPE */
+    unsigned effect;          /* CONFIG_RESULT, CONFIG_SHAPE, CONFIG_ALWAYS, CONFIG_DIGEST */
+    const struct config_condition *counts; /* NULL: always; where it does not hold the key is as at its default */
     const char *help;
 };
 
@@ -111,20 +121,31 @@ int config_finish(struct config *cfg, struct error *err);
 /* The number of "12.5%", -1 when the text is not of that kind. */
 double config_percent(const char *text);
 
+/* The seeds of the initial parameters and of the batches: set apart, or seed. */
+int64_t config_seed_weights(const struct config *cfg);
+int64_t config_seed_data(const struct config *cfg);
+
 /* Steps of a length in a run of `steps` steps (rounded to nearest). */
 int64_t config_steps(struct config_length length, int64_t steps);
 
 /* One key's value as text that config_set takes back; to must hold CONFIG_TEXT bytes. Returns to. */
 char *config_get(const struct config *cfg, const struct config_key *key, char *to);
 
-/* All keys as a JSON object, typed ("5%" stays a string). A new reference. */
+/* All keys as a JSON object, typed ("5%" stays a string), but for those that came after the first version, change the
+ * result and are at their default. A new reference. */
 json_t *config_to_json(const struct config *cfg);
 
-/* The reverse; the result is finished. `where` names the source in errors. Unknown keys are errors. */
+/* The keys that change the result but do not count in this configuration, with their values, as a JSON object: what two
+ * configurations of one name may differ in, beside what says only how a run is computed. A new reference. */
+json_t *config_uncounted(const struct config *cfg);
+
+/* The reverse of config_to_json; the result is finished. `where` names the source in errors. Unknown keys are errors.
+ */
 int config_from_json(struct config *cfg, const json_t *object, const char *where, struct error *err);
 
-/* The canonical JSON (sorted, compact) of the keys that change the result, lengths in steps, with the corpus and the
- * tokenizer as the digests given instead of their paths. On the heap; the caller frees it. */
+/* The canonical JSON (sorted, compact) of the keys that change the result: lengths in steps, keys that do not count at
+ * their defaults, the data as the digests given. Keys that are not CONFIG_ALWAYS are left out at their defaults, so a
+ * new key renames no run. On the heap; the caller frees it. */
 char *config_canonical(const struct config *cfg, const char *corpus_digest, const char *tokenizer_digest);
 
 enum { CONFIG_ID = 13 };
@@ -132,6 +153,10 @@ enum { CONFIG_ID = 13 };
 /* The run's name: the first 12 hex digits of the BLAKE2b-256 of config_canonical. */
 void config_identity(const struct config *cfg, const char *corpus_digest, const char *tokenizer_digest,
                      char id[CONFIG_ID]);
+
+/* Do both configurations give one result as far as this key goes? True for keys that change no result, or count by a
+ * digest. */
+bool config_same_result(const struct config *a, const struct config *b, const struct config_key *key);
 
 /* The shape: the same digits of the keys that are CONFIG_SHAPE. Runs of equal shape take as much memory, and as long
  * for a step, as one another, but for what is done element by element at the tapered sites and for the auxiliary loss.

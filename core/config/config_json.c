@@ -1,16 +1,23 @@
-/* A configuration as JSON, its canonical form, and the name that follows from it. */
-#include <math.h>
-#include <stdlib.h>
-
-#include <sodium.h>
-
+/* A configuration as JSON, and back. */
 #include "core/config/config_internal.h"
-#include "core/base/memory.h"
 
-static json_t *value_to_json(const struct config *cfg, const struct config_key *key)
+/* A key that came after the first version stands in the object when it is set, so that a run's JSON, which runs are
+ * also compared by, does not depend on the version that wrote it. */
+static bool stands(const struct config_key *key, const void *from)
 {
-    const void *from = (const char *)cfg + key->offset;
+    union config_value fallback;
+    char text[CONFIG_TEXT], usual[CONFIG_TEXT];
+    if (!(key->effect & CONFIG_RESULT) || key->effect & (CONFIG_ALWAYS | CONFIG_DIGEST))
+        return true;
+    config_value_default(key, &fallback);
+    return strcmp(config_value_text(key, from, text), config_value_text(key, &fallback, usual)) != 0;
+}
+
+json_t *config_value_json(const struct config_key *key, const void *from)
+{
     char text[CONFIG_TEXT];
+    if (config_value_auto(key, from))
+        return json_string("auto");
     switch (key->type) {
     case CONFIG_INT:
         return json_integer(*(const int64_t *)from);
@@ -31,7 +38,7 @@ static json_t *value_to_json(const struct config *cfg, const struct config_key *
         break;
     }
     /* A path need not be UTF-8; such bytes cannot stand in JSON and would make the whole object unwritable. */
-    config_get(cfg, key, text);
+    config_value_text(key, from, text);
     json_t *string = json_string(text);
     return string ? string : json_string("(not UTF-8)");
 }
@@ -41,8 +48,22 @@ json_t *config_to_json(const struct config *cfg)
     int count;
     const struct config_key *keys = config_keys(&count);
     json_t *object = json_object();
+    for (int i = 0; i < count; i++) {
+        const void *from = config_value_of(cfg, &keys[i]);
+        if (stands(&keys[i], from))
+            json_object_set_new(object, keys[i].name, config_value_json(&keys[i], from));
+    }
+    return object;
+}
+
+json_t *config_uncounted(const struct config *cfg)
+{
+    int count;
+    const struct config_key *keys = config_keys(&count);
+    json_t *object = json_object();
     for (int i = 0; i < count; i++)
-        json_object_set_new(object, keys[i].name, value_to_json(cfg, &keys[i]));
+        if (keys[i].effect & CONFIG_RESULT && keys[i].counts && !keys[i].counts->holds(cfg))
+            json_object_set_new(object, keys[i].name, config_value_json(&keys[i], config_value_of(cfg, &keys[i])));
     return object;
 }
 
@@ -72,8 +93,9 @@ int config_from_json(struct config *cfg, const json_t *object, const char *where
         const struct config_key *key = config_key_find(name);
         if (text_of_json(value, text, sizeof text))
             return error_set(err, STATUS_BAD_INPUT, "%s: %s: want a number, text, true or false", where, name);
-        /* An integer derived at 0 ("auto") is written as 0 by an unfinished configuration. */
-        if (key && key->type == CONFIG_INT && strcmp(key->fallback, "auto") == 0 && strcmp(text, "0") == 0)
+        /* The first version wrote a derived integer ("auto") of an unfinished configuration as 0. */
+        if (key && key->type == CONFIG_INT && key->low > 0 && strcmp(key->fallback, "auto") == 0 &&
+            strcmp(text, "0") == 0)
             continue;
         if (config_set(cfg, name, text, err)) {
             error_wrap(err, "%s", where);
@@ -85,62 +107,4 @@ int config_from_json(struct config *cfg, const json_t *object, const char *where
         return STATUS_BAD_INPUT;
     }
     return STATUS_OK;
-}
-
-char *config_canonical(const struct config *cfg, const char *corpus_digest, const char *tokenizer_digest)
-{
-    int count;
-    const struct config_key *keys = config_keys(&count);
-    json_t *object = json_object();
-    for (int i = 0; i < count; i++) {
-        const struct config_key *key = &keys[i];
-        const void *from = (const char *)cfg + key->offset;
-        if (!(key->effect & CONFIG_RESULT))
-            continue;
-        if (key->type == CONFIG_LENGTH) /* 5% of 1000 steps and 50 steps are the same run */
-            json_object_set_new(object, key->name,
-                                json_integer(config_steps(*(const struct config_length *)from, cfg->steps)));
-        else if (strcmp(key->name, "data.corpus") == 0)
-            json_object_set_new(object, key->name, json_string(corpus_digest));
-        else if (strcmp(key->name, "data.tokenizer") == 0)
-            json_object_set_new(object, key->name, json_string(tokenizer_digest));
-        else if (strncmp(key->name, "data.", 5) != 0) /* size, seed and split are in the corpus' digest */
-            json_object_set_new(object, key->name, value_to_json(cfg, key));
-    }
-    char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
-    json_decref(object);
-    if (!text)
-        return memory_string("");
-    return text;
-}
-
-/* The first digits of the BLAKE2b of a text on the heap, which is freed. */
-static void name_text(char *text, char name[CONFIG_ID])
-{
-    unsigned char digest[crypto_generichash_BYTES];
-    char hex[2 * sizeof digest + 1];
-    crypto_generichash(digest, sizeof digest, (const unsigned char *)text, strlen(text), NULL, 0);
-    free(text);
-    sodium_bin2hex(hex, sizeof hex, digest, sizeof digest);
-    memcpy(name, hex, CONFIG_ID - 1);
-    name[CONFIG_ID - 1] = '\0';
-}
-
-void config_identity(const struct config *cfg, const char *corpus_digest, const char *tokenizer_digest,
-                     char id[CONFIG_ID])
-{
-    name_text(config_canonical(cfg, corpus_digest, tokenizer_digest), id);
-}
-
-void config_shape(const struct config *cfg, char shape[CONFIG_ID])
-{
-    int count;
-    const struct config_key *keys = config_keys(&count);
-    json_t *object = json_object();
-    for (int i = 0; i < count; i++)
-        if (keys[i].effect & CONFIG_SHAPE)
-            json_object_set_new(object, keys[i].name, value_to_json(cfg, &keys[i]));
-    char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
-    json_decref(object);
-    name_text(text ? text : memory_string(""), shape);
 }

@@ -11,7 +11,7 @@ struct sum_job {
     const float *x;
     const struct param_segment *segments;
     int count;
-    const struct step_scalars *scalars;
+    const int32_t *adam_step;
     double (*sums)[8]; /* [threads], a cache line each */
 };
 
@@ -23,17 +23,17 @@ static void sum_share(void *arg, int thread, int threads)
         const struct param_segment *segment = &job->segments[s];
         size_t begin, end;
         parallel_share(segment->size, GRAIN, thread, threads, &begin, &end);
-        if (job->scalars->adam_step[segment->group] > 0)
+        if (job->adam_step[segment->counter] > 0)
             sum += job->kernels->sum_squares(job->x + segment->offset + begin, end - begin);
     }
     job->sums[thread][0] = sum;
 }
 
 void cpu_sum_squares(struct backend *be, double *out, const float *x, const struct param_segment *segments, int count,
-                     const struct step_scalars *scalars)
+                     const int32_t *adam_step)
 {
-    struct sum_job job = {be->kernels, x,       segments,
-                          count,       scalars, (double(*)[8])(void *)cpu_scratch(be, (size_t)be->threads * 16)};
+    struct sum_job job = {be->kernels, x,         segments,
+                          count,       adam_step, (double(*)[8])(void *)cpu_scratch(be, (size_t)be->threads * 16)};
     parallel_run(be->threads, sum_share, &job);
     double sum = 0;
     for (int t = 0; t < be->threads; t++)
@@ -53,7 +53,7 @@ static void segment_constants(float to[ADAMW_CONSTANTS], const struct update_job
                               const struct param_segment *segment)
 {
     const struct adamw *a = job->a;
-    int32_t t = a->scalars->adam_step[segment->group] - (a->outcome ? a->outcome->missed_updates[segment->group] : 0);
+    int32_t t = a->adam_step[segment->counter] - (a->missed ? a->missed[segment->counter] : 0);
     double lr = a->scalars->lr;
     to[ADAMW_FACTOR] = job->factor;
     to[ADAMW_BETA1] = a->beta1;
@@ -74,7 +74,7 @@ static void update_share(void *arg, int thread, int threads)
         const struct param_segment *segment = &a->segments[s];
         size_t begin, end;
         parallel_share(segment->size, GRAIN, thread, threads, &begin, &end);
-        if (a->scalars->adam_step[segment->group] <= 0 || begin == end)
+        if (a->adam_step[segment->counter] <= 0 || begin == end)
             continue;
         float constants[ADAMW_CONSTANTS];
         segment_constants(constants, job, segment);

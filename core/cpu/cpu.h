@@ -49,7 +49,7 @@ void cpu_head(struct backend *be, const struct head_pass *a);
 void cpu_aux_loss(struct backend *be, const struct aux_loss *a);
 void cpu_radial_probe(struct backend *be, const struct radial_probe *a);
 void cpu_sum_squares(struct backend *be, double *out, const float *x, const struct param_segment *segments, int count,
-                     const struct step_scalars *scalars);
+                     const int32_t *adam_step);
 void cpu_adamw(struct backend *be, const struct adamw *a);
 void cpu_decode_attention(struct backend *be, const struct decode_attention *a);
 void cpu_sample(struct backend *be, const struct sample_tokens *a);

@@ -71,7 +71,7 @@ void cpu_norm_backward(struct backend *be, const struct norm_backward *a)
     size_t stride = cpu_padded((size_t)PARTIALS * a->C);
     struct backward_job job = {a, be->kernels, cpu_scratch(be, 2 * (size_t)be->threads * stride), stride};
     parallel_run(be->threads, backward_rows, &job);
-    float gate = a->site.phase == PHASE_NORMED ? 1 : a->site.phase == PHASE_FOLDED ? 0 : a->site.scalars->gate;
+    float gate = a->site.phase == PHASE_NORMED ? 1 : a->site.phase == PHASE_FOLDED ? 0 : a->site.gate[0];
     if (a->site.phase != PHASE_FOLDED) {
         add(&job, be->threads, a->dgamma, 0, gate);
         add(&job, be->threads, a->site.kind == NORM_LAYER ? a->dbeta : NULL, 1, gate);

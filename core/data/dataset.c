@@ -89,16 +89,16 @@ static int source_file(struct source *s, const char *key, const char *path, stru
     return digest_file(key, path, s->digest, err);
 }
 
-static int source_fetched(struct source *s, const char *key, const char *split, struct error *err)
+static int source_fetched(struct source *s, const char *key, const char *name, const char *split, struct error *err)
 {
-    const struct fetch_set *set = fetch_find("tinystories");
+    const struct fetch_set *set = fetch_find(name);
     for (int i = 0; set && i < set->count; i++)
         if (strcmp(set->files[i].split, split) == 0) {
             if (fetch_use(set, &set->files[i], &s->path, err))
                 return error_wrap(err, "%s", key);
             return digest_file(key, s->path, s->digest, err);
         }
-    return error_set(err, STATUS_FAILED, "%s: tinystories has no %s split", key, split);
+    return error_set(err, STATUS_FAILED, "%s: %s has no %s split", key, name, split);
 }
 
 /* The validation part of the documents in percent; 0 when validation has a source of its own. */
@@ -120,15 +120,15 @@ static int find_sources(const struct config *cfg, struct source *train, struct s
         digest_text(train->digest, what);
         free(what);
         status = STATUS_OK;
-    } else if (strcmp(cfg->corpus, "tinystories") == 0) {
-        status = source_fetched(train, "data.corpus", "train", err);
+    } else if (fetch_find(cfg->corpus)) {
+        status = source_fetched(train, "data.corpus", cfg->corpus, "train", err);
     } else {
         status = source_file(train, "data.corpus", cfg->corpus, err);
     }
     if (status || valid_percent(cfg) > 0)
         return status;
     if (strcmp(cfg->valid, "auto") == 0)
-        return source_fetched(valid, "data.valid", "valid", err);
+        return source_fetched(valid, "data.valid", cfg->corpus, "valid", err);
     return source_file(valid, "data.valid", cfg->valid, err);
 }
 

@@ -12,6 +12,7 @@
 
 #include "core/data/cache.h"
 #include "core/data/fetch_curl.h"
+#include "core/data/novels.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
 
@@ -22,10 +23,13 @@ static const struct fetch_file tinystories_files[] = {
     {"valid", "TinyStoriesV2-GPT4-valid.txt"},
 };
 
+static const struct fetch_file novels_files[] = {{"train", "novels.txt"}};
+
 /* Eldan and Li 2023, "TinyStories: how small can language models be and still speak coherent English?" */
 static const struct fetch_set sets[] = {
     {"tinystories", "https://huggingface.co/datasets/roneneldan/TinyStories/resolve/main", "TAPER_TINYSTORIES_URL",
-     tinystories_files, 2},
+     fetch_curl, tinystories_files, 2},
+    {"novels", "apt:" NOVELS_PACKAGE, "TAPER_NOVELS_URL", novels_receive, novels_files, 1},
 };
 
 const struct fetch_set *fetch_find(const char *name)
@@ -148,7 +152,9 @@ static int accept_part(const struct fetch_download *d, const char *path, const c
     return status;
 }
 
-static int download_file(const char *url, const char *path, const char *name, const char *want,
+typedef int receive(struct fetch_download *d, struct error *err);
+
+static int download_file(receive *by, const char *url, const char *path, const char *name, const char *want,
                          const struct progress *progress, struct error *err)
 {
     char *part = memory_format("%s.part", path);
@@ -157,7 +163,7 @@ static int download_file(const char *url, const char *path, const char *name, co
     int status = lock_part(&d, err);
     if (!status) {
         if (access(path, F_OK) != 0) { /* else the process that held the lock has just finished it */
-            status = fetch_curl(&d, err);
+            status = by(&d, err);
             if (!status)
                 status = accept_part(&d, path, name, want, err);
         } else {
@@ -202,7 +208,10 @@ int fetch_get(const struct fetch_set *set, const struct fetch_file *file, const 
         return status;
     *path = file_join(directory, file->name);
     if (!base)
-        base = variable(set->environment) ? variable(set->environment) : set->base;
+        base = variable(set->environment);
+    receive *by = base ? fetch_curl : set->receive;
+    if (!base)
+        base = set->base;
     char *url = file_join(base, file->name);
     if (access(*path, F_OK) == 0) {
         status = check_file(*path, want, err);
@@ -211,7 +220,7 @@ int fetch_get(const struct fetch_set *set, const struct fetch_file *file, const 
     } else {
         status = file_make_directories(directory, err);
         if (!status)
-            status = download_file(url, *path, file->name, want, progress, err);
+            status = download_file(by, url, *path, file->name, want, progress, err);
     }
     free(url);
     free(directory);

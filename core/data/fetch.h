@@ -1,4 +1,4 @@
-/* Public data sets, downloaded with the curl command into a cache and checked.
+/* Public data sets, downloaded into a cache with the curl command (novels: with apt-get, novels.h) and checked.
  *
  * The cache is TAPER_CACHE, else $XDG_CACHE_HOME/taper, else ~/.cache/taper. A file is downloaded to FILE.part; an
  * interrupted download continues there the next time, also by another process; when it is complete and its checksum
@@ -20,13 +20,18 @@ struct fetch_file {
     const char *name;  /* in the cache, and after the base in the URL */
 };
 
+struct fetch_download;
+
 struct fetch_set {
     const char *name;        /* "tinystories" */
     const char *base;        /* the URL the names follow, without a slash at the end */
     const char *environment; /* the variable that replaces base */
+    int (*receive)(struct fetch_download *d, struct error *err); /* how base is read; another one always by curl */
     const struct fetch_file *files;
     int count;
 };
+
+#define FETCH_NAMES "tinystories, novels"
 
 /* NULL when there is no set of that name. */
 const struct fetch_set *fetch_find(const char *name);

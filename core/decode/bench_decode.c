@@ -117,7 +117,7 @@ static int32_t some_token(const struct model *m, int64_t i)
 
 struct decoding {
     struct decoder *decoder;
-    const struct model *m;
+    struct model *m;
     int batch, prefix, tokens;
     int32_t *ids; /* [batch] */
 };
@@ -127,7 +127,8 @@ static int decode_once(void *arg, enum bench_variant variant, double *ms, struct
     struct decoding *d = arg;
     for (int b = 0; b < d->batch; b++)
         decoder_rewind(d->decoder, b, d->prefix);
-    decoder_set_norms(d->decoder, variant == BENCH_BASELINE ? 1 : 0, variant == BENCH_FUSED);
+    model_set_gate(d->m, variant == BENCH_BASELINE ? 1 : 0);
+    decoder_set_norms(d->decoder, variant == BENCH_FUSED);
     double begin = now_ms();
     for (int t = 0; t < d->tokens; t++) {
         for (int b = 0; b < d->batch; b++)
@@ -167,7 +168,7 @@ static int fill_cache(struct decoding *d, struct error *err)
     return status;
 }
 
-int bench_decode(const struct model *m, const struct bench_options *o, int batch, int context, struct bench_result *out,
+int bench_decode(struct model *m, const struct bench_options *o, int batch, int context, struct bench_result *out,
                  struct error *err)
 {
     struct decoding d = {.m = m, .batch = batch, .tokens = o->tokens, .prefix = context - o->tokens};
@@ -175,14 +176,11 @@ int bench_decode(const struct model *m, const struct bench_options *o, int batch
     if (o->tokens < 1 || d.prefix < o->tokens)
         return error_set(err, STATUS_BAD_INPUT, "bench: %d timed tokens are more than half of a context of %d",
                          o->tokens, context);
-    int status = decoder_create(&d.decoder, m,
-                                &(struct decoder_options){.batch = batch,
-                                                          .context = context,
-                                                          .threads = o->threads,
-                                                          .gate = 1,
-                                                          .weights = o->weights,
-                                                          .kind = o->decoder},
-                                err);
+    int status = decoder_create(
+        &d.decoder, m,
+        &(struct decoder_options){
+            .batch = batch, .context = context, .threads = o->threads, .weights = o->weights, .kind = o->decoder},
+        err);
     if (status)
         return error_wrap(err, "bench");
     d.ids = memory_alloc((size_t)batch, sizeof *d.ids);
@@ -215,9 +213,7 @@ static void run_last_token(void *arg)
     struct model *m = l->m;
     const struct ops *ops = m->ops;
     const int B = l->acts.B, T = l->acts.T, C = (int)m->cfg.d_model;
-    const struct pass pass = {.phase = l->variant == BENCH_BASELINE ? PHASE_NORMED : PHASE_FOLDED,
-                              .bare = l->variant == BENCH_FUSED,
-                              .grad_scale = 1};
+    const struct pass pass = {.bare = l->variant == BENCH_FUSED, .grad_scale = 1};
     const float *y = transformer_forward(m, &l->acts, &pass);
     for (int b = 0; b < B; b++)
         ops->copy(m->be, l->rows + (size_t)b * (size_t)C, y + ((size_t)b * (size_t)T + (size_t)T - 1) * (size_t)C,
@@ -240,9 +236,10 @@ static int last_token_once(void *arg, enum bench_variant variant, double *ms, st
 {
     struct last_token *l = arg;
     const struct ops *ops = l->m->ops;
+    model_set_gate(l->m, variant == BENCH_BASELINE ? 1 : 0);
     double begin = now_ms();
     l->variant = variant;
-    ops->replay(l->m->be, KEY_LAST_TOKEN + (int)variant, run_last_token, l);
+    ops->replay(l->m->be, KEY_LAST_TOKEN + (int)variant, l->m->epoch, run_last_token, l);
     int status = ops->sync(l->m->be, err);
     *ms = now_ms() - begin;
     return status;
@@ -265,7 +262,6 @@ static int open_last_token(struct last_token *l, int batch, int context, struct 
     int32_t *ids = memory_alloc(N, sizeof *ids);
     for (size_t n = 0; n < N; n++)
         ids[n] = some_token(m, (int64_t)n);
-    model_set_scalars(m, &(struct step_scalars){0});
     ops->upload(m->be, l->acts.tokens, ids, N * sizeof *ids);
     memset(ids, 0xff, B * sizeof *ids); /* -1: no target */
     ops->upload(m->be, l->targets, ids, B * sizeof *ids);
@@ -274,8 +270,8 @@ static int open_last_token(struct last_token *l, int batch, int context, struct 
     return status;
 }
 
-int bench_last_token(const struct model *m, const struct bench_options *o, int batch, int context,
-                     struct bench_result *out, struct error *err)
+int bench_last_token(struct model *m, const struct bench_options *o, int batch, int context, struct bench_result *out,
+                     struct error *err)
 {
     struct last_token l = {.m = (struct model *)m};
     void **owned[] = {(void **)&l.rows, (void **)&l.logits, (void **)&l.ce, (void **)&l.targets};

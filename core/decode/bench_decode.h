@@ -40,12 +40,12 @@ struct bench_result {
 int bench_model_create(struct model *out, const struct model *from, enum taper_sites sites, struct error *err);
 
 /* Decoding: `batch` sequences hold context - tokens tokens, and `tokens` more are decoded. 2 * tokens <= context. */
-int bench_decode(const struct model *m, const struct bench_options *o, int batch, int context, struct bench_result *out,
+int bench_decode(struct model *m, const struct bench_options *o, int batch, int context, struct bench_result *out,
                  struct error *err);
 
 /* The forward of `batch` windows of `context` tokens and the logits of their last tokens, over the model's ops. */
-int bench_last_token(const struct model *m, const struct bench_options *o, int batch, int context,
-                     struct bench_result *out, struct error *err);
+int bench_last_token(struct model *m, const struct bench_options *o, int batch, int context, struct bench_result *out,
+                     struct error *err);
 
 const char *bench_kind_name(enum bench_kind kind);
 const char *bench_variant_name(enum bench_variant variant);

@@ -29,7 +29,7 @@ int decoder_create(struct decoder **out, const struct model *m, const struct dec
     int status = (o.kind == DECODER_CPU ? decoder_cpu_create : decoder_ops_create)(out, m, &o, err);
     if (status)
         return error_wrap(err, "decoder of %d sequences of %d tokens", o.batch, o.context);
-    decoder_set_norms(*out, o.gate, false);
+    decoder_set_norms(*out, false);
     return STATUS_OK;
 }
 
@@ -39,9 +39,9 @@ void decoder_destroy(struct decoder *d)
         d->methods->destroy(d);
 }
 
-void decoder_set_norms(struct decoder *d, double gate, bool bare)
+void decoder_set_norms(struct decoder *d, bool bare)
 {
-    d->methods->set_norms(d, gate, bare);
+    d->methods->set_norms(d, bare);
 }
 
 int decoder_position(const struct decoder *d, int sequence)

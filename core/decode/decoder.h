@@ -15,10 +15,9 @@ const char *decoder_weights_name(enum decoder_weights weights); /* "fp32", "bf16
 enum decoder_kind { DECODER_AUTO, DECODER_CPU, DECODER_OPS };   /* AUTO: CPU where parameters lie in host memory */
 
 struct decoder_options {
-    int batch;   /* sequences, at least 1 */
-    int context; /* positions of the cache; 0: the model's context, which it may not exceed */
-    int threads; /* CPU only; 0: as many as the process may use */
-    double gate;
+    int batch;                    /* sequences, at least 1 */
+    int context;                  /* positions of the cache; 0: the model's context, which it may not exceed */
+    int threads;                  /* CPU only; 0: as many as the process may use */
     enum decoder_weights weights; /* bf16: CPU only */
     enum decoder_kind kind;
 };
@@ -30,8 +29,9 @@ int decoder_create(struct decoder **out, const struct model *m, const struct dec
                    struct error *err);
 void decoder_destroy(struct decoder *d); /* NULL is fine */
 
-/* Norms from now on: at this gate, or with the tapered sites left out (`bare`), as in a folded model. */
-void decoder_set_norms(struct decoder *d, double gate, bool bare);
+/* Take the norms as the model has its sites now, or with the tapered ones left out (`bare`), as in a folded model. A
+ * new decoder has them as they stood when it was made. */
+void decoder_set_norms(struct decoder *d, bool bare);
 
 /* Tokens of a sequence in the cache; set it lower to take tokens back (0: start anew). */
 int decoder_position(const struct decoder *d, int sequence);

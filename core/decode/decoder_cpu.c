@@ -22,14 +22,14 @@ static struct cpu_decoder *cpu(const struct decoder *d)
 /* ------------------------------------------------------------------------------------------- norms */
 
 /* x = h - mean or h; normed: x/s*gamma + beta, folded: c*x*gamma_tilde + beta_tilde, weighted by gate and 1 - gate. */
-static void set_norm(struct cpu_decoder *d, int i, double gate, bool bare, float c)
+static void set_norm(struct cpu_decoder *d, int i, bool bare, float c)
 {
     const struct model *m = d->base.m;
     const struct param_site *s = &m->table.sites[i];
     struct decoder_norm *norm = &d->norms[i];
     float *vectors = d->vectors + (size_t)i * 3 * (size_t)d->Cp;
     float *scaled = vectors, *plain = vectors + d->Cp, *shift = vectors + 2 * d->Cp;
-    const double g = s->tapered ? gate : 1;
+    const double g = m->site_gate[i];
     *norm = (struct decoder_norm){.absent = s->absent || (bare && s->tapered)};
     if (norm->absent)
         return;
@@ -45,12 +45,12 @@ static void set_norm(struct cpu_decoder *d, int i, double gate, bool bare, float
     norm->shift = beta ? shift : NULL;
 }
 
-static void cpu_set_norms(struct decoder *base, double gate, bool bare)
+static void cpu_set_norms(struct decoder *base, bool bare)
 {
     struct cpu_decoder *d = cpu(base);
     float *c = model_download_c(base->m);
     for (int i = 0; i < base->m->table.site_count; i++)
-        set_norm(d, i, gate, bare, c[i]);
+        set_norm(d, i, bare, c[i]);
     free(c);
 }
 
@@ -224,11 +224,11 @@ static void expand(struct cpu_decoder *d, int layer, const float *x, int thread)
 
 static void shared_layer(struct cpu_decoder *d, int l, int thread)
 {
-    attention(d, l, normed(d, 2 * l, d->h, thread), thread);
+    attention(d, l, normed(d, d->base.m->table.blocks[l].attn_site, d->h, thread), thread);
     team_barrier(d->team, thread);
     project_shared(d, &d->out[l], d->att, d->Cp, d->h, thread);
     team_barrier(d->team, thread);
-    expand(d, l, normed(d, 2 * l + 1, d->h, thread), thread);
+    expand(d, l, normed(d, d->base.m->table.blocks[l].mlp_site, d->h, thread), thread);
     team_barrier(d->team, thread);
     project_shared(d, &d->mlp_out[l], d->act, d->Ap, d->h, thread);
     team_barrier(d->team, thread);
@@ -259,11 +259,11 @@ static void join_parts(struct cpu_decoder *d, int branch, float *h)
 /* A part is written again only a layer later, when all have been past the meeting after the other branch. */
 static void split_layer(struct cpu_decoder *d, int l, float *h, int thread)
 {
-    attention(d, l, normed(d, 2 * l, h, thread), thread);
+    attention(d, l, normed(d, d->base.m->table.blocks[l].attn_site, h, thread), thread);
     project_part(d, &d->out[l], d->att, d->Cp, 0, thread);
     team_barrier(d->team, thread);
     join_parts(d, 0, h);
-    expand(d, l, normed(d, 2 * l + 1, h, thread), thread);
+    expand(d, l, normed(d, d->base.m->table.blocks[l].mlp_site, h, thread), thread);
     project_part(d, &d->mlp_out[l], d->act, d->Ap, 1, thread);
     team_barrier(d->team, thread);
     join_parts(d, 1, h);
@@ -296,7 +296,7 @@ static void pass_body(void *arg, int thread)
             shared_layer(d, l, thread);
     if (!d->pass.logits)
         return;
-    project_head(d, normed(d, d->base.m->table.site_count - 1, h, thread), thread);
+    project_head(d, normed(d, d->base.m->table.final_site, h, thread), thread);
 }
 
 /* ------------------------------------------------------------------------------------------- methods */

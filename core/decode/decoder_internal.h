@@ -7,7 +7,7 @@
 /* What an implementation provides. Its state begins with a struct decoder. */
 struct decoder_methods {
     void (*destroy)(struct decoder *d);
-    void (*set_norms)(struct decoder *d, double gate, bool bare);
+    void (*set_norms)(struct decoder *d, bool bare);
     int (*feed)(struct decoder *d, int sequence, const int32_t *tokens, int count, struct error *err);
     int (*step)(struct decoder *d, const int32_t *tokens, int n, struct error *err);
     const float *(*logits)(const struct decoder *d, int b);

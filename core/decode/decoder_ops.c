@@ -4,11 +4,9 @@
 
 #include "core/decode/decoder_internal.h"
 #include "core/base/memory.h"
-#include "core/model/schedule.h"
 
 struct ops_decoder {
     struct decoder base;
-    double gate;
     bool bare;
     void *block;                     /* the one allocation behind what follows, backend memory */
     float *h, *y, *delta;            /* [B,C] */
@@ -44,7 +42,6 @@ static const float *norm(struct ops_decoder *d, struct part p, int i)
 {
     const struct model *m = d->base.m;
     const struct param_site *s = &m->table.sites[i];
-    const enum gate_phase phase = s->tapered ? schedule_phase(d->gate) : PHASE_NORMED;
     const int C = (int)m->cfg.d_model;
     const float *delta = i ? d->delta : NULL;
     if (s->absent || (d->bare && s->tapered)) {
@@ -53,20 +50,12 @@ static const float *norm(struct ops_decoder *d, struct part p, int i)
         return d->h;
     }
     m->ops->norm_forward(m->be, &(struct norm_forward){
-                                    .site = {.kind = (enum norm_kind)m->cfg.norm,
-                                             .phase = phase,
-                                             .eps = (float)m->cfg.norm_eps,
-                                             .gamma = model_row(m, m->params, s->gamma),
-                                             .beta = model_row(m, m->params, s->beta),
-                                             .gamma_tilde = model_row(m, m->params, s->gamma_tilde),
-                                             .beta_tilde = model_row(m, m->params, s->beta_tilde),
-                                             .c = m->c + i,
-                                             .scalars = m->scalars},
+                                    .site = model_site(m, i),
                                     .in = d->h,
                                     .delta = delta,
                                     .h = d->h,
                                     .y = d->y,
-                                    .scale = phase == PHASE_FOLDED ? NULL : d->scale,
+                                    .scale = m->site_phase[i] == PHASE_FOLDED ? NULL : d->scale,
                                     .mean = m->cfg.norm == NORM_LAYER ? d->mean : NULL,
                                     .N = p.n,
                                     .C = C,
@@ -99,7 +88,7 @@ static void layer(struct ops_decoder *d, struct part p, int l)
     const struct param_block *b = &m->table.blocks[l];
     const size_t one = (size_t)d->base.options.context * (size_t)cfg->d_model; /* a sequence's keys in a layer */
     const size_t at = ((size_t)l * (size_t)d->base.options.batch + (size_t)p.first) * one;
-    linear(d, p, b->qkv, b->qkv_bias, norm(d, p, 2 * l), d->qkv, NULL, ACT_NONE);
+    linear(d, p, b->qkv, b->qkv_bias, norm(d, p, b->attn_site), d->qkv, NULL, ACT_NONE);
     m->ops->decode_attention(m->be, &(struct decode_attention){
                                         .qkv = d->qkv,
                                         .k_cache = d->keys + at,
@@ -113,7 +102,7 @@ static void layer(struct ops_decoder *d, struct part p, int l)
                                         .S = d->base.options.context,
                                     });
     linear(d, p, b->out, b->out_bias, d->att, d->delta, NULL, ACT_NONE);
-    linear(d, p, b->in, b->in_bias, norm(d, p, 2 * l + 1), d->pre, d->act, activation_of(cfg));
+    linear(d, p, b->in, b->in_bias, norm(d, p, b->mlp_site), d->pre, d->act, activation_of(cfg));
     linear(d, p, b->mlp_out, b->mlp_out_bias, d->act, d->delta, NULL, ACT_NONE);
 }
 
@@ -149,7 +138,7 @@ static void run_forward(void *arg)
     if (!call->logits)
         return;
     m->ops->head(m->be, &(struct head_pass){
-                            .y = norm(d, p, m->table.site_count - 1),
+                            .y = norm(d, p, m->table.final_site),
                             .weight = model_row(m, m->params, m->table.lm_head),
                             .bias = model_row(m, m->params, m->table.head_bias),
                             .targets = d->targets,
@@ -162,7 +151,7 @@ static void run_forward(void *arg)
 }
 
 /* The keys of a backend's recordings that are the decoder's; training uses those below. */
-enum { KEY_FIRST = 32, KEY_BARE = 1, KEY_LOGITS = 2, KEY_PHASE = 4 };
+enum { KEY_FIRST = 32, KEY_BARE = 1, KEY_LOGITS = 2, KEY_NORMED = 4 };
 
 /* Whose recordings a thread's last decoding left in its backend: they hold that decoder's addresses. */
 static _Thread_local const struct ops_decoder *recorded;
@@ -179,7 +168,6 @@ static void forward(struct ops_decoder *d, struct part p, const int32_t *tokens,
     struct forward_call call = {d, p, logits};
     m->ops->upload(m->be, d->tokens, tokens, (size_t)p.n * sizeof *tokens);
     m->ops->upload(m->be, d->pos, d->base.positions + p.first, (size_t)p.n * sizeof *d->base.positions);
-    model_set_scalars((struct model *)m, &(struct step_scalars){.gate = (float)d->gate});
     if (p.n != d->base.options.batch) {
         run_forward(&call);
         return;
@@ -187,9 +175,9 @@ static void forward(struct ops_decoder *d, struct part p, const int32_t *tokens,
     if (recorded != d)
         forget_recordings(d);
     recorded = d;
-    int key =
-        KEY_FIRST + (int)schedule_phase(d->gate) * KEY_PHASE + (logits ? KEY_LOGITS : 0) + (d->bare ? KEY_BARE : 0);
-    m->ops->replay(m->be, key, run_forward, &call);
+    int key = KEY_FIRST + (logits ? KEY_LOGITS : 0) + (d->bare ? KEY_BARE : 0);
+    key += model_largest_gate(m) > 0 ? KEY_NORMED : 0; /* a bench has both in turns */
+    m->ops->replay(m->be, key, m->epoch, run_forward, &call);
 }
 
 static int ops_feed(struct decoder *base, int sequence, const int32_t *tokens, int count, struct error *err)
@@ -222,9 +210,8 @@ static const float *ops_logits(const struct decoder *base, int b)
     return d->host_logits + (size_t)b * V;
 }
 
-static void ops_set_norms(struct decoder *base, double gate, bool bare)
+static void ops_set_norms(struct decoder *base, bool bare)
 {
-    ops_of(base)->gate = gate;
     ops_of(base)->bare = bare;
 }
 

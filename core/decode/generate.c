@@ -12,7 +12,6 @@
 /* What a generation carries from token to token. */
 struct generation {
     struct model *m;
-    double gate;
     struct sampler *sampler;
     int32_t *ids;         /* every id so far */
     int64_t count, start; /* start: of the window in the cache */
@@ -69,7 +68,6 @@ static int open_plain(struct generation *g, struct error *err)
     if (!g->device_logits)
         return STATUS_FAILED;
     g->logits = memory_alloc(V, sizeof *g->logits);
-    model_set_scalars(m, &(struct step_scalars){.gate = (float)g->gate});
     m->ops->upload(m->be, g->acts.targets, &none, sizeof none);
     return m->ops->sync(m->be, err);
 }
@@ -80,7 +78,7 @@ static int plain_logits(struct generation *g, const float **logits, struct error
     struct model *m = g->m;
     const struct ops *ops = m->ops;
     const int64_t start = generate_window_start(g->count, m->cfg.context), T = g->count - start, C = m->cfg.d_model;
-    const struct pass pass = {.phase = schedule_phase(g->gate), .grad_scale = 1};
+    const struct pass pass = {.grad_scale = 1};
     g->acts.T = g->acts.N = (int)T;
     ops->upload(m->be, g->acts.tokens, g->ids + start, (size_t)T * sizeof *g->ids);
     const float *y = transformer_forward(m, &g->acts, &pass);
@@ -153,15 +151,14 @@ static int draw_tokens(struct generation *g, const struct tokenizer *tokenizer, 
 
 static int open_decoder(struct generation *g, const struct generate_options *o, struct error *err)
 {
-    return decoder_create(
-        &g->decoder, g->m,
-        &(struct decoder_options){.batch = 1, .threads = o->threads, .gate = g->gate, .weights = o->weights}, err);
+    return decoder_create(&g->decoder, g->m,
+                          &(struct decoder_options){.batch = 1, .threads = o->threads, .weights = o->weights}, err);
 }
 
-int generate(struct model *m, const struct tokenizer *tokenizer, double gate, const struct generate_options *options,
+int generate(struct model *m, const struct tokenizer *tokenizer, const struct generate_options *options,
              struct generate_result *result, struct error *err)
 {
-    struct generation g = {.m = m, .gate = gate};
+    struct generation g = {.m = m};
     struct generate_result scratch = {0};
     const struct sampler_options sampling = {
         .temperature = options->temperature, .top_p = options->top_p, .top_k = options->top_k, .seed = options->seed};

@@ -26,9 +26,9 @@ struct generate_result {
     double prompt_s, draw_s; /* seconds: reading the prompt, and all after */
 };
 
-/* Generate at gate `gate`. A text longer than the context slides: the model sees its last context/2 to context tokens
- * (generate_window_start), with or without the cache. `result` may be NULL. */
-int generate(struct model *m, const struct tokenizer *tokenizer, double gate, const struct generate_options *options,
+/* Generate with the model as its sites stand. A text longer than the context slides: the model sees its last context/2
+ * to context tokens (generate_window_start), with or without the cache. `result` may be NULL. */
+int generate(struct model *m, const struct tokenizer *tokenizer, const struct generate_options *options,
              struct generate_result *result, struct error *err);
 
 /* Where the window begins that sees `count` tokens: 0 while they fit, then in jumps of half the context, so that the

@@ -20,7 +20,8 @@ static int add(struct param_table *t, enum param_init init, enum param_group gro
 {
     t->rows = memory_resize(t->rows, (size_t)t->count + 1, sizeof *t->rows);
     struct param *p = &t->rows[t->count];
-    *p = (struct param){.rank = columns ? 2 : 1, .shape = {rows, columns ? columns : 1}, .init = init, .group = group};
+    *p = (struct param){
+        .rank = columns ? 2 : 1, .shape = {rows, columns ? columns : 1}, .init = init, .group = group, .site = -1};
     p->offset = t->total;
     p->size = (size_t)(rows * p->shape[1]);
     t->total += (p->size + ALIGN_FLOATS - 1) / ALIGN_FLOATS * ALIGN_FLOATS;
@@ -58,27 +59,71 @@ static void add_block(struct param_table *t, const struct config *cfg, int i)
     }
 }
 
-static void add_site(struct param_table *t, const struct config *cfg, int i)
+/* A vector of a site. */
+static int add_vector(struct param_table *t, int site, enum param_init init, enum param_group group, int64_t C,
+                      const char *what)
 {
+    int row = add(t, init, group, C, 0, "%.40s.%s", t->sites[site].name, what);
+    t->rows[row].site = site;
+    return row;
+}
+
+static void add_site(struct param_table *t, const struct config *cfg, enum site_kind kind, int block)
+{
+    const int i = t->site_count++;
     struct param_site *site = &t->sites[i];
-    bool final = i == 2 * t->layers, shifted = cfg->norm == NORM_LAYER;
+    const bool final = kind == SITE_FINAL, shifted = cfg->norm == NORM_LAYER;
+    *site = (struct param_site){.kind = kind, .block = block};
     if (final)
         snprintf(site->name, sizeof site->name, "final_norm");
     else
-        snprintf(site->name, sizeof site->name, "blocks.%d.%s_norm", i / 2, i % 2 ? "mlp" : "attn");
+        snprintf(site->name, sizeof site->name, "blocks.%d.%s_norm", block, kind == SITE_MLP ? "mlp" : "attn");
     site->gamma = site->beta = site->gamma_tilde = site->beta_tilde = NO_PARAM;
+    site->gamma_counter = site->tilde_counter = COUNTER_ALWAYS;
     site->absent = t->folded == SITES_ALL || (t->folded == SITES_INTERNAL && !final);
     if (site->absent)
         return;
     site->tapered = cfg->sites == SITES_ALL || (cfg->sites == SITES_INTERNAL && !final);
-    enum param_group group = site->tapered ? GROUP_GAMMA : GROUP_ALWAYS;
-    site->gamma = add(t, INIT_ONE, group, cfg->d_model, 0, "%.40s.gamma", site->name);
-    site->beta = shifted ? add(t, INIT_ZERO, group, cfg->d_model, 0, "%.40s.beta", site->name) : NO_PARAM;
+    const enum param_group group = site->tapered ? GROUP_GAMMA : GROUP_ALWAYS;
     if (site->tapered) {
-        site->gamma_tilde = add(t, INIT_ONE, GROUP_TILDE, cfg->d_model, 0, "%.40s.gamma_tilde", site->name);
-        if (shifted)
-            site->beta_tilde = add(t, INIT_ZERO, GROUP_TILDE, cfg->d_model, 0, "%.40s.beta_tilde", site->name);
+        site->gamma_counter = t->counters++;
+        site->tilde_counter = t->counters++;
     }
+    site->gamma = add_vector(t, i, INIT_ONE, group, cfg->d_model, "gamma");
+    if (shifted)
+        site->beta = add_vector(t, i, INIT_ZERO, group, cfg->d_model, "beta");
+    if (site->tapered)
+        site->gamma_tilde = add_vector(t, i, INIT_ONE, GROUP_TILDE, cfg->d_model, "gamma_tilde");
+    if (site->tapered && shifted)
+        site->beta_tilde = add_vector(t, i, INIT_ZERO, GROUP_TILDE, cfg->d_model, "beta_tilde");
+}
+
+/* In data-flow order. */
+static void add_sites(struct param_table *t, const struct config *cfg)
+{
+    for (int i = 0; i < t->layers; i++) {
+        t->blocks[i].attn_site = t->site_count;
+        add_site(t, cfg, SITE_ATTN, i);
+        t->blocks[i].mlp_site = t->site_count;
+        add_site(t, cfg, SITE_MLP, i);
+    }
+    t->final_site = t->site_count;
+    add_site(t, cfg, SITE_FINAL, -1);
+}
+
+int param_site_at(const struct param_table *t, int block, enum site_kind kind)
+{
+    return kind == SITE_FINAL  ? t->final_site
+           : kind == SITE_ATTN ? t->blocks[block].attn_site
+                               : t->blocks[block].mlp_site;
+}
+
+static int counter_of(const struct param_table *t, const struct param *p)
+{
+    if (p->site < 0)
+        return COUNTER_ALWAYS;
+    const struct param_site *site = &t->sites[p->site];
+    return p->group == GROUP_TILDE ? site->tilde_counter : site->gamma_counter;
 }
 
 /* Neighbours updated alike become one segment; the padding between them holds zeros and stays zero. */
@@ -87,12 +132,13 @@ static void find_segments(struct param_table *t)
     t->segments = memory_alloc((size_t)t->count, sizeof *t->segments);
     for (int i = 0; i < t->count; i++) {
         const struct param *p = &t->rows[i];
-        bool decay = p->rank >= 2;
+        const bool decay = p->rank >= 2;
+        const int counter = counter_of(t, p);
         struct param_segment *last = t->segment_count ? &t->segments[t->segment_count - 1] : NULL;
-        if (last && last->decay == decay && last->group == p->group)
+        if (last && last->decay == decay && last->counter == counter)
             last->size = p->offset + p->size - last->offset;
         else
-            t->segments[t->segment_count++] = (struct param_segment){p->offset, p->size, decay, p->group};
+            t->segments[t->segment_count++] = (struct param_segment){p->offset, p->size, decay, counter};
     }
 }
 
@@ -103,9 +149,9 @@ void params_create(struct param_table *t, const struct config *cfg)
 
 void params_create_folded(struct param_table *t, const struct config *cfg, enum taper_sites folded)
 {
-    *t = (struct param_table){.layers = (int)cfg->layers, .site_count = 2 * (int)cfg->layers + 1, .folded = folded};
+    *t = (struct param_table){.layers = (int)cfg->layers, .folded = folded, .counters = COUNTER_ALWAYS + 1};
     t->blocks = memory_alloc((size_t)t->layers, sizeof *t->blocks);
-    t->sites = memory_alloc((size_t)t->site_count, sizeof *t->sites);
+    t->sites = memory_alloc(2 * (size_t)t->layers + 1, sizeof *t->sites);
     t->tok_embed = add(t, INIT_NORMAL, GROUP_ALWAYS, cfg->vocab, cfg->d_model, "tok_embed.weight");
     t->pos_embed = cfg->pos != POS_LEARNED
                        ? NO_PARAM
@@ -118,8 +164,7 @@ void params_create_folded(struct param_table *t, const struct config *cfg, enum 
     t->head_bias = folded == SITES_ALL && cfg->norm == NORM_LAYER
                        ? add(t, INIT_ZERO, GROUP_ALWAYS, cfg->vocab, 0, "lm_head.bias")
                        : NO_PARAM;
-    for (int i = 0; i < t->site_count; i++)
-        add_site(t, cfg, i);
+    add_sites(t, cfg);
     find_segments(t);
 }
 
@@ -145,7 +190,7 @@ void params_initialize(const struct param_table *t, const struct config *cfg, fl
     memset(block, 0, t->total * sizeof *block);
     for (int i = 0; i < t->count; i++) {
         const struct param *p = &t->rows[i];
-        struct rng_stream stream = {.seed = (uint64_t)cfg->seed, .use = RNG_INIT, .second = (uint64_t)i};
+        struct rng_stream stream = {.seed = (uint64_t)config_seed_weights(cfg), .use = RNG_INIT, .second = (uint64_t)i};
         float *to = block + p->offset;
         double std = cfg->init_std / (p->init == INIT_RESIDUAL ? sqrt(2.0 * (double)cfg->layers) : 1.0);
         if (p->init == INIT_NORMAL || p->init == INIT_RESIDUAL)

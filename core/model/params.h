@@ -12,7 +12,10 @@
 #include "core/config/config.h"
 #include "core/ops/ops.h"
 
-enum { PARAM_NAME = 64, NO_PARAM = -1 };
+enum { PARAM_NAME = 64, NO_PARAM = -1, COUNTER_ALWAYS = 0 };
+
+/* Where in a block a norm stands; the final norm stands behind the last block. */
+enum site_kind { SITE_ATTN, SITE_MLP, SITE_FINAL };
 
 enum param_init { INIT_NORMAL, INIT_RESIDUAL, INIT_ZERO, INIT_ONE }; /* RESIDUAL: NORMAL / sqrt(2 layers) */
 
@@ -24,18 +27,25 @@ struct param {
     size_t size;   /* product of the shape */
     enum param_init init;
     enum param_group group;
+    int site; /* whose vector it is; -1: of none */
 };
 
-/* A place where a norm stands, in data-flow order: 2*layers internal ones, then the final one. */
+/* A place where a norm stands. The table has them in data-flow order, and nobody but it knows where in that order one
+ * is: param_site_at, or a block's attn_site and mlp_site. */
 struct param_site {
     char name[PARAM_NAME]; /* "blocks.0.attn_norm", "final_norm" */
+    enum site_kind kind;
+    int block; /* -1: the final one */
     bool tapered;
     bool absent; /* folded away: what joins the stream here still does, but nothing is normalised or scaled */
     int gamma, beta, gamma_tilde, beta_tilde; /* rows of the table, NO_PARAM where there is none */
+    int gamma_counter, tilde_counter; /* Adam step counts of gamma and beta, and of the other two; a plain norm's gamma
+                                         has COUNTER_ALWAYS */
 };
 
 struct param_block {
     int qkv, qkv_bias, out, out_bias, in, in_bias, mlp_out, mlp_out_bias; /* rows */
+    int attn_site, mlp_site;                                              /* sites */
 };
 
 struct param_table {
@@ -48,7 +58,8 @@ struct param_table {
     enum taper_sites folded;           /* which sites are absent */
     struct param_block *blocks;        /* [layers] */
     struct param_site *sites;          /* [site_count] */
-    int layers, site_count;
+    int layers, site_count, final_site;
+    int counters;                   /* Adam step counts: COUNTER_ALWAYS, then those of the sites */
     struct param_segment *segments; /* maximal runs updated alike */
     int segment_count;
 };
@@ -61,6 +72,9 @@ void params_create(struct param_table *t, const struct config *cfg);
  */
 void params_create_folded(struct param_table *t, const struct config *cfg, enum taper_sites folded);
 void params_destroy(struct param_table *t); /* fine on a zeroed one */
+
+/* The site of a kind in a block (SITE_FINAL: whatever the block). */
+int param_site_at(const struct param_table *t, int block, enum site_kind kind);
 
 /* The row of a name, NO_PARAM when unknown. */
 int params_find(const struct param_table *t, const char *name);

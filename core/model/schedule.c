@@ -51,7 +51,15 @@ bool schedule_aux(const struct config *cfg, int64_t k)
     return cfg->aux_lambda > 0 && k > schedule_gate_warmup(cfg);
 }
 
-enum gate_phase schedule_phase(double gate)
+double schedule_site_gate(const struct config *cfg, const struct param_table *table, int site, int64_t k)
 {
-    return gate >= 1.0 ? PHASE_NORMED : gate <= 0.0 ? PHASE_FOLDED : PHASE_MIXED;
+    (void)table, (void)site; /* all together */
+    return schedule_gate(cfg, k);
+}
+
+void schedule_gates(schedule_site *schedule, const struct config *cfg, const struct param_table *table, int64_t k,
+                    double *gates)
+{
+    for (int i = 0; i < table->site_count; i++)
+        gates[i] = table->sites[i].tapered ? schedule(cfg, table, i, k) : 1;
 }

@@ -1,15 +1,15 @@
-/* What follows from the step number alone: the gate, its phase, the learning rate. Steps count from 1. */
+/* What follows from the step number alone: the gates, the learning rate. Steps count from 1. */
 #ifndef TAPER_CORE_MODEL_SCHEDULE_H
 #define TAPER_CORE_MODEL_SCHEDULE_H
 
 #include "core/config/config.h"
-#include "core/ops/ops.h"
+#include "core/model/params.h"
 
 /* Last step of calibration (k_warm) and first step at gate 0 (k_end), in steps. */
 int64_t schedule_gate_warmup(const struct config *cfg);
 int64_t schedule_gate_end(const struct config *cfg);
 
-/* The gate g of step k, paper.md section 1; 1 at every step when no site is tapered. */
+/* The gate g of step k, docs/equations.md section 1; 1 at every step when no site is tapered. */
 double schedule_gate(const struct config *cfg, int64_t k);
 
 /* The learning rate of step k: linear warm-up, then cosine or linear to lr_final * lr at the last step, or constant. */
@@ -18,6 +18,13 @@ double schedule_lr(const struct config *cfg, int64_t k);
 /* Is the aux loss on at step k? (k > k_warm, lambda above 0) */
 bool schedule_aux(const struct config *cfg, int64_t k);
 
-enum gate_phase schedule_phase(double gate);
+/* The gate of a tapered site at step k. What moves the sites apart is told here and nowhere else: training, evaluation,
+ * decoding, folding and exchange take each site as it is. */
+typedef double schedule_site(const struct config *cfg, const struct param_table *table, int site, int64_t k);
+schedule_site schedule_site_gate;
+
+/* The gates of all sites at step k by a schedule: [site_count]. */
+void schedule_gates(schedule_site *schedule, const struct config *cfg, const struct param_table *table, int64_t k,
+                    double *gates);
 
 #endif

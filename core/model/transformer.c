@@ -124,28 +124,12 @@ void activations_destroy(struct activations *a, const struct model *m)
 
 /* ------------------------------------------------------------------------------------------- forward */
 
-static struct norm_site site_of(const struct model *m, const struct pass *pass, int i)
-{
-    const struct param_site *s = &m->table.sites[i];
-    return (struct norm_site){
-        .kind = (enum norm_kind)m->cfg.norm,
-        .phase = s->tapered ? pass->phase : PHASE_NORMED,
-        .eps = (float)m->cfg.norm_eps,
-        .gamma = model_row(m, m->params, s->gamma),
-        .beta = model_row(m, m->params, s->beta),
-        .gamma_tilde = model_row(m, m->params, s->gamma_tilde),
-        .beta_tilde = model_row(m, m->params, s->beta_tilde),
-        .c = m->c + i,
-        .scalars = m->scalars,
-    };
-}
-
 /* Does anybody read s(h) of this site in this pass? At gate 0 it is computed only then. */
 static bool scale_wanted(const struct model *m, const struct pass *pass, int i)
 {
     const struct param_site *s = &m->table.sites[i];
-    bool final = i == m->table.site_count - 1;
-    return !s->tapered || pass->phase != PHASE_FOLDED || pass->statistics || (final && pass->aux);
+    bool final = i == m->table.final_site;
+    return !s->tapered || m->site_phase[i] != PHASE_FOLDED || pass->statistics || (final && pass->aux);
 }
 
 /* Returns what the next projection reads: y, or the stream itself where no norm stands. */
@@ -158,11 +142,11 @@ static const float *norm(const struct model *m, const struct activations *a, con
             m->ops->residual_add(m->be, h, in, delta, (size_t)a->N * (size_t)m->cfg.d_model);
         return delta ? h : in;
     }
-    bool final = i == m->table.site_count - 1, wanted = scale_wanted(m, pass, i);
+    bool final = i == m->table.final_site, wanted = scale_wanted(m, pass, i);
     double *sums = a->site_sums + i * SITE_SUMS;
     m->ops->norm_forward(m->be,
                          &(struct norm_forward){
-                             .site = site_of(m, pass, i),
+                             .site = model_site(m, i),
                              .in = in,
                              .delta = delta,
                              .h = h,
@@ -202,7 +186,7 @@ static void block_forward(const struct model *m, struct activations *a, const st
     /* The first norm reads the embedding, every later one adds the branch before it. */
     const float *in = i == 0 ? l->h_attn : a->layers[i - 1].h_mlp;
     const float *y =
-        norm(m, a, pass, 2 * i, in, i == 0 ? NULL : a->delta, l->h_attn, l->y_attn, l->scale[0], l->mean[0]);
+        norm(m, a, pass, p->attn_site, in, i == 0 ? NULL : a->delta, l->h_attn, l->y_attn, l->scale[0], l->mean[0]);
     linear(m, a, p->qkv, p->qkv_bias, y, l->qkv, NULL, ACT_NONE);
     m->ops->attention_forward(m->be, &(struct attention_forward){
                                          .qkv = l->qkv,
@@ -215,7 +199,7 @@ static void block_forward(const struct model *m, struct activations *a, const st
                                          .D = (int)(cfg->d_model / cfg->heads),
                                      });
     linear(m, a, p->out, p->out_bias, l->att, a->delta, NULL, ACT_NONE);
-    y = norm(m, a, pass, 2 * i + 1, l->h_attn, a->delta, l->h_mlp, l->y_mlp, l->scale[1], l->mean[1]);
+    y = norm(m, a, pass, p->mlp_site, l->h_attn, a->delta, l->h_mlp, l->y_mlp, l->scale[1], l->mean[1]);
     linear(m, a, p->in, p->in_bias, y, l->pre, l->act, activation_of(cfg));
     linear(m, a, p->mlp_out, p->mlp_out_bias, l->act, a->delta, NULL, ACT_NONE);
 }
@@ -227,8 +211,8 @@ const float *transformer_forward(const struct model *m, struct activations *a, c
                           model_row(m, m->params, m->table.pos_embed), a->B, a->T, (int)cfg->d_model);
     for (int i = 0; i < m->table.layers; i++)
         block_forward(m, a, pass, i);
-    return norm(m, a, pass, m->table.site_count - 1, a->layers[m->table.layers - 1].h_mlp, a->delta, a->h, a->y,
-                a->scale, a->mean);
+    return norm(m, a, pass, m->table.final_site, a->layers[m->table.layers - 1].h_mlp, a->delta, a->h, a->y, a->scale,
+                a->mean);
 }
 
 /* ------------------------------------------------------------------------------------------ backward */
@@ -238,7 +222,7 @@ static void norm_back(const struct model *m, const struct activations *a, const 
 {
     const struct param_site *s = &m->table.sites[i];
     m->ops->norm_backward(m->be, &(struct norm_backward){
-                                     .site = site_of(m, pass, i),
+                                     .site = model_site(m, i),
                                      .dy = a->dy,
                                      .h = h,
                                      .scale = scale_wanted(m, pass, i) ? scale : NULL,
@@ -281,7 +265,7 @@ static void block_backward(const struct model *m, struct activations *a, const s
     const struct config *cfg = &m->cfg;
     linear_back(m, a, pass, p->mlp_out, p->mlp_out_bias, a->dh, l->act, a->dpre, l->pre, activation_of(cfg));
     linear_back(m, a, pass, p->in, p->in_bias, a->dpre, l->y_mlp, a->dy, NULL, ACT_NONE);
-    norm_back(m, a, pass, 2 * i + 1, l->h_mlp, l->scale[1], l->mean[1], false);
+    norm_back(m, a, pass, p->mlp_site, l->h_mlp, l->scale[1], l->mean[1], false);
     linear_back(m, a, pass, p->out, p->out_bias, a->dh, l->att, a->dy, NULL, ACT_NONE);
     m->ops->attention_backward(m->be, &(struct attention_backward){
                                           .qkv = l->qkv,
@@ -296,14 +280,14 @@ static void block_backward(const struct model *m, struct activations *a, const s
                                           .D = (int)(cfg->d_model / cfg->heads),
                                       });
     linear_back(m, a, pass, p->qkv, p->qkv_bias, a->dqkv, l->y_attn, a->dy, NULL, ACT_NONE);
-    norm_back(m, a, pass, 2 * i, l->h_attn, l->scale[0], l->mean[0], false);
+    norm_back(m, a, pass, p->attn_site, l->h_attn, l->scale[0], l->mean[0], false);
 }
 
 /* From the head's gradient to the stream: here the gradient of the cross-entropy alone is at h, so the probe looks,
  * and only then does the aux loss join. */
 static void loss_backward(const struct model *m, struct activations *a, const struct pass *pass)
 {
-    norm_back(m, a, pass, m->table.site_count - 1, a->h, a->scale, a->mean, true);
+    norm_back(m, a, pass, m->table.final_site, a->h, a->scale, a->mean, true);
     if (pass->statistics)
         m->ops->radial_probe(m->be, &(struct radial_probe){
                                         .dh = a->dh,

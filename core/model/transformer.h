@@ -36,9 +36,8 @@ struct activations {
 
 enum { SUM_NUM, SUM_DEN, SUM_SCALE, SITE_SUMS };
 
-/* What a pass is to do. */
+/* What a pass is to do; the sites are taken as the model has them. */
 struct pass {
-    enum gate_phase phase;
     bool calibrate;   /* add the calibration sums of tapered sites, and the final scale */
     bool statistics;  /* logit statistics, radial probe, the scale of every site */
     bool aux;         /* aux loss and its gradient */

@@ -46,8 +46,9 @@ int gpu_load_from(const char *path, const struct gpu_library **out, struct error
     return status;
 }
 
-/* The library's path beside the running program. The caller frees it. */
-static char *beside_program(void)
+/* The library's path: beside the running program, as it is built, or in ../lib/taper, as it is installed; the first
+ * where there is neither. The caller frees it. */
+static char *near_program(void)
 {
     char path[4096];
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
@@ -55,7 +56,11 @@ static char *beside_program(void)
     char *slash = strrchr(path, '/');
     if (slash)
         *slash = 0;
-    return file_join(path, file_name);
+    char *built = file_join(path, file_name);
+    char *installed = memory_format("%s/../lib/taper/%s", path, file_name);
+    bool take = access(built, F_OK) != 0 && access(installed, F_OK) == 0;
+    free(take ? built : installed);
+    return take ? installed : built;
 }
 
 int gpu_load(const struct gpu_library **out, struct error *err)
@@ -66,7 +71,7 @@ int gpu_load(const struct gpu_library **out, struct error *err)
     int status = STATUS_OK;
     pthread_mutex_lock(&lock);
     if (!loaded) {
-        char *path = named && *named ? memory_string(named) : beside_program();
+        char *path = named && *named ? memory_string(named) : near_program();
         if (access(path, F_OK) != 0)
             status = error_set(err, named && *named ? STATUS_BAD_INPUT : STATUS_FAILED,
                                "%s: there is no such file: this build has no CUDA backend (it is "

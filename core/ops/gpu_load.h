@@ -5,7 +5,7 @@
 
 #include "core/ops/ops.h"
 
-enum { GPU_ABI = 2, GPU_DEVICES_MOST = 64 };
+enum { GPU_ABI = 3, GPU_DEVICES_MOST = 64 };
 
 struct gpu_device {
     char name[128], uuid[48]; /* "NVIDIA H200", "GPU-..." */

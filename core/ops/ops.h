@@ -10,8 +10,8 @@
  * - "set" overwrites an output, "add" accumulates into it. Gradients of parameters are always added to; gradients of
  *   activations are set, except the residual stream's dh, where each op says which.
  * - Compute ops return nothing: they are enqueued in order on the backend's stream. Errors surface at sync().
- * - What changes from step to step without changing the work (gate, learning rate, target, Adam's step counts) is read
- *   from a struct step_scalars in backend memory, so that a recorded graph can be replayed. What changes the work
+ * - What changes from step to step without changing the work (gates, learning rate, target, Adam's step counts) is read
+ *   from backend memory, so that a recorded graph can be replayed. What changes the work
  *   (enum gate_phase, aux on or off, statistics wanted) is an argument.
  * - Every result is deterministic: a function of the inputs and, on the CPU, of the thread count. */
 #ifndef TAPER_CORE_OPS_OPS_H
@@ -32,24 +32,21 @@ struct backend_options {
     int precision;      /* enum precision_kind, never PRECISION_AUTO */
 };
 
-/* Which branch of the taper is on the graph. It follows from the gate: 1, between, 0. */
+/* Which branch of a site's taper is on the graph. It follows from the site's gate: 1, between, 0. */
 enum gate_phase { PHASE_NORMED, PHASE_MIXED, PHASE_FOLDED };
 
-/* Parameters that enter the graph at different times keep Adam step counts of their own. */
+/* When a parameter is on the graph. */
 enum param_group {
     GROUP_ALWAYS, /* everything but the tapered sites' vectors */
-    GROUP_GAMMA,  /* gamma, beta of tapered sites: while the gate is above 0 */
-    GROUP_TILDE,  /* gamma_tilde, beta_tilde: while the gate is below 1 */
-    GROUP_COUNT
+    GROUP_GAMMA,  /* gamma, beta of a tapered site: while its gate is above 0 */
+    GROUP_TILDE,  /* gamma_tilde, beta_tilde: while it is below 1 */
 };
 
 struct step_scalars {
-    float gate;       /* g of this step */
     float lr;         /* learning rate of this step */
     float aux_target; /* s_tgt */
-    float reserved;
-    int32_t adam_step[GROUP_COUNT]; /* updates including this one; 0: the group is off the graph */
     int32_t step;
+    int32_t reserved;
 };
 
 /* What has become of the steps, worked out where the work is, so that nobody waits for it. Backend memory, zeroed by
@@ -62,15 +59,14 @@ struct step_outcome {
     int32_t last;     /* the step skipped last (until stopped is set), and what it had summed up: */
     double ce, aux, norm_sq;
     /* Since the owner last cleared them: steps skipped, and what the owner has counted and did not happen. */
-    int32_t skipped, missed_updates[GROUP_COUNT], missed_averages;
-    int32_t reserved;
+    int32_t skipped, missed_averages;
 };
 
 enum op_act { ACT_NONE, ACT_GELU, ACT_GELU_TANH, ACT_SWIGLU };
 
-/* TaperNorm and plain norms, paper.md section 1. s = r(h) (RMS) or sigma(h) (LayerNorm), x = h (RMS) or h - mean(h):
- *   NORMED: y = x/s*gamma + beta      FOLDED: y = c*x*gamma_tilde + beta_tilde      MIXED: g*NORMED + (1-g)*FOLDED
- * A plain norm is PHASE_NORMED. */
+/* TaperNorm and plain norms, docs/equations.md section 1. s = r(h) (RMS) or sigma(h) (LayerNorm), x = h (RMS) or h -
+ * mean(h): NORMED: y = x/s*gamma + beta      FOLDED: y = c*x*gamma_tilde + beta_tilde      MIXED: g*NORMED +
+ * (1-g)*FOLDED A plain norm is PHASE_NORMED. */
 struct norm_site {
     enum norm_kind kind;
     enum gate_phase phase;
@@ -78,7 +74,7 @@ struct norm_site {
     const float *gamma, *beta;             /* [C]; beta NULL for RMS; not read when FOLDED */
     const float *gamma_tilde, *beta_tilde; /* [C]; not read when NORMED */
     const float *c;                        /* [1] */
-    const struct step_scalars *scalars;
+    const float *gate;                     /* [1]; read when MIXED */
 };
 
 struct norm_forward {
@@ -170,7 +166,8 @@ struct head_pass {
     int N, C, V;
 };
 
-/* L_aux = lambda * mean_n (s_n - s_tgt)^2, paper.md section 2. dh += grad_scale * d(lambda (s_n - s_tgt)^2)/dh_n. */
+/* L_aux = lambda * mean_n (s_n - s_tgt)^2, docs/equations.md section 2. dh += grad_scale * d(lambda (s_n -
+ * s_tgt)^2)/dh_n. */
 struct aux_loss {
     const float *h, *scale, *mean; /* [N,C], [N], [N] or NULL for RMS */
     float *dh;                     /* [N,C] add; NULL: no gradient */
@@ -227,8 +224,11 @@ struct token_sums {
 /* Skip the step or not, before its update. Sets outcome->skip, counts in outcome. */
 struct step_verdict {
     const double *ce_sum, *aux_sum, *norm_sq; /* [1] each */
-    const struct step_scalars *scalars;       /* step, adam_step */
+    const struct step_scalars *scalars;       /* step */
     struct step_outcome *outcome;
+    const int32_t *adam_step; /* [counters] */
+    int32_t *missed;          /* [counters] add: the updates that a skipped step should have made */
+    int counters;
     bool averaging; /* a step of calibration: when it is skipped, its averages are missed as well */
     int limit;      /* so many skipped in a row stop the run; at least 1 */
 };
@@ -236,8 +236,8 @@ struct step_verdict {
 /* A run of the flat parameter block that is updated alike. Offsets and sizes in floats. */
 struct param_segment {
     size_t offset, size;
-    bool decay;             /* weight decay applies: tensors of two or more dimensions */
-    enum param_group group; /* skipped while scalars->adam_step[group] is 0 */
+    bool decay;  /* weight decay applies: tensors of two or more dimensions */
+    int counter; /* which of the Adam step counts is its; left alone while adam_step[counter] is 0 */
 };
 
 /* AdamW over the flat block, gradients clipped to the global norm on the way (Loshchilov and Hutter 2019):
@@ -250,9 +250,12 @@ struct adamw {
     const double *norm_sq; /* [1] squared global norm, from sum_squares */
     float clip;            /* 0: no clipping */
     float beta1, beta2, eps, weight_decay;
-    const struct step_scalars *scalars; /* lr, adam_step */
-    /* NULL: none. Nothing is touched when it says skip; else its missed updates are not counted among adam_step. */
+    const struct step_scalars *scalars; /* lr */
+    const int32_t *adam_step;           /* [counters] updates including this one; 0: off the graph */
+    /* NULL, both: none. Nothing is touched when the outcome says skip; else what was missed is not counted among
+     * adam_step. */
     const struct step_outcome *outcome;
+    const int32_t *missed; /* [counters] */
 };
 
 /* One query a sequence against the cache, after writing this token's k and v at position pos[b] (rotated with rope). */
@@ -303,9 +306,9 @@ struct ops {
     void (*unstage)(struct backend *be, void *to, size_t bytes);
 
     /* Run body(arg), which enqueues ops. The first call with a key may record it as a graph, later ones replay the
-     * recording without calling body: body must enqueue the same work with the same pointers each time. key 0..63;
-     * forget_graphs drops all recordings. */
-    void (*replay)(struct backend *be, int key, void (*body)(void *arg), void *arg);
+     * recording without calling body: body must enqueue the same work with the same pointers each time, as long as the
+     * epoch is the same; a recording of another epoch is dropped. key 0..63; forget_graphs drops all recordings. */
+    void (*replay)(struct backend *be, int key, uint64_t epoch, void (*body)(void *arg), void *arg);
     void (*forget_graphs)(struct backend *be);
 
     /* out[b,t] = tok[tokens[b,t]] + pos[t] (pos NULL: none). out [B*T,C] set. */
@@ -328,9 +331,9 @@ struct ops {
     void (*aux_loss)(struct backend *be, const struct aux_loss *a);
     void (*radial_probe)(struct backend *be, const struct radial_probe *a);
 
-    /* out[0] = sum of x[i]^2 over the segments whose group is on (scalars->adam_step[group] > 0). set. */
+    /* out[0] = sum of x[i]^2 over the segments that are on the graph (adam_step[counter] > 0). set. */
     void (*sum_squares)(struct backend *be, double *out, const float *x, const struct param_segment *segments,
-                        int count, const struct step_scalars *scalars);
+                        int count, const int32_t *adam_step);
     void (*adamw)(struct backend *be, const struct adamw *a);
     /* ema[i] = decay*ema[i] + (1-decay)*sums[i]*scale, i < count; nothing when the outcome (NULL: none) says skip. The
      * bias correction is the reader's. */

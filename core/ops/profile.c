@@ -31,8 +31,8 @@
     OP(radial_probe, (struct backend * be, const struct radial_probe *a), (be, a))                                     \
     OP(sum_squares,                                                                                                    \
        (struct backend * be, double *out, const float *x, const struct param_segment *segments, int count,             \
-        const struct step_scalars *scalars),                                                                           \
-       (be, out, x, segments, count, scalars))                                                                         \
+        const int32_t *adam_step),                                                                                     \
+       (be, out, x, segments, count, adam_step))                                                                       \
     OP(adamw, (struct backend * be, const struct adamw *a), (be, a))                                                   \
     OP(ema_update,                                                                                                     \
        (struct backend * be, double *ema, const double *sums, double decay, double scale, int count,                   \

@@ -3,20 +3,19 @@
 #include "core/ref/ref.h"
 
 void ref_sum_squares(struct backend *be, double *out, const float *x, const struct param_segment *segments, int count,
-                     const struct step_scalars *scalars)
+                     const int32_t *adam_step)
 {
     (void)be;
     double sum = 0;
     for (int s = 0; s < count; s++)
-        for (size_t i = 0; i < segments[s].size && scalars->adam_step[segments[s].group] > 0; i++)
+        for (size_t i = 0; i < segments[s].size && adam_step[segments[s].counter] > 0; i++)
             sum += (double)x[segments[s].offset + i] * x[segments[s].offset + i];
     out[0] = sum;
 }
 
 static void update_segment(const struct adamw *a, const struct param_segment *segment, double factor)
 {
-    int32_t step =
-        a->scalars->adam_step[segment->group] - (a->outcome ? a->outcome->missed_updates[segment->group] : 0);
+    int32_t step = a->adam_step[segment->counter] - (a->missed ? a->missed[segment->counter] : 0);
     double lr = a->scalars->lr, fix1 = 1 - pow(a->beta1, step), fix2 = 1 - pow(a->beta2, step);
     for (size_t i = segment->offset; i < segment->offset + segment->size; i++) {
         double g = a->grads[i] * factor, p = a->params[i];
@@ -38,7 +37,7 @@ void ref_adamw(struct backend *be, const struct adamw *a)
     double norm = sqrt(a->norm_sq[0]);
     double factor = a->clip == 0 || norm <= a->clip ? 1 : a->clip / norm; /* a norm that is NaN stays NaN */
     for (int s = 0; s < a->segment_count; s++)
-        if (a->scalars->adam_step[a->segments[s].group] > 0)
+        if (a->adam_step[a->segments[s].counter] > 0)
             update_segment(a, &a->segments[s], factor);
 }
 

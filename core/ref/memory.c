@@ -37,8 +37,9 @@ int ref_sync(struct backend *be, struct error *err)
     return STATUS_OK;
 }
 
-void ref_replay(struct backend *be, int key, void (*body)(void *arg), void *arg)
+void ref_replay(struct backend *be, int key, uint64_t epoch, void (*body)(void *arg), void *arg)
 {
+    (void)epoch;
     (void)be;
     (void)key;
     body(arg);

@@ -2,10 +2,10 @@
 
 #include "core/ref/ref.h"
 
-/* How much of each branch: y = normed * NORMED + folded * FOLDED (paper.md section 1). */
+/* How much of each branch: y = normed * NORMED + folded * FOLDED (docs/equations.md section 1). */
 static void branch_weights(const struct norm_site *site, double *normed, double *folded)
 {
-    double gate = site->phase == PHASE_NORMED ? 1 : site->phase == PHASE_FOLDED ? 0 : site->scalars->gate;
+    double gate = site->phase == PHASE_NORMED ? 1 : site->phase == PHASE_FOLDED ? 0 : site->gate[0];
     *normed = gate;
     *folded = 1 - gate;
 }

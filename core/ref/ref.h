@@ -12,7 +12,7 @@ void ref_download(struct backend *be, void *to, const void *from, size_t bytes);
 void ref_copy(struct backend *be, void *to, const void *from, size_t bytes);
 void ref_zero(struct backend *be, void *memory, size_t bytes);
 int ref_sync(struct backend *be, struct error *err);
-void ref_replay(struct backend *be, int key, void (*body)(void *arg), void *arg);
+void ref_replay(struct backend *be, int key, uint64_t epoch, void (*body)(void *arg), void *arg);
 void ref_forget_graphs(struct backend *be);
 
 void ref_embed_forward(struct backend *be, float *out, const int32_t *tokens, const float *tok, const float *pos, int B,
@@ -30,7 +30,7 @@ void ref_head(struct backend *be, const struct head_pass *a);
 void ref_aux_loss(struct backend *be, const struct aux_loss *a);
 void ref_radial_probe(struct backend *be, const struct radial_probe *a);
 void ref_sum_squares(struct backend *be, double *out, const float *x, const struct param_segment *segments, int count,
-                     const struct step_scalars *scalars);
+                     const int32_t *adam_step);
 void ref_adamw(struct backend *be, const struct adamw *a);
 void ref_ema_update(struct backend *be, double *ema, const double *sums, double decay, double scale, int count,
                     const struct step_outcome *outcome);

@@ -33,9 +33,9 @@ static double maximum(const float *x, int N)
     return most;
 }
 
-/* Proposition 2 (paper.md section 2), token by token: <G,h> <= -(1 - p_y) margin where the correct class leads. With
- * two classes it is an equality, so rounding needs room: 1% of the bound for bf16 gradients, and 1e-5 of the margin for
- * a 1 - p_y that is all rounding. */
+/* Proposition 2 (docs/equations.md section 2), token by token: <G,h> <= -(1 - p_y) margin where the correct class
+ * leads. With two classes it is an equality, so rounding needs room: 1% of the bound for bf16 gradients, and 1e-5 of
+ * the margin for a 1 - p_y that is all rounding. */
 static void add_bound(const struct token_sums *a)
 {
     for (int n = 0; n < a->N; n++) {
@@ -89,8 +89,8 @@ void ref_judge_step(struct backend *be, const struct step_verdict *a)
         return;
     }
     o->skipped++;
-    for (int g = 0; g < GROUP_COUNT; g++)
-        o->missed_updates[g] += a->scalars->adam_step[g] > 0;
+    for (int i = 0; i < a->counters; i++)
+        a->missed[i] += a->adam_step[i] > 0;
     o->missed_averages += a->averaging;
     if (o->stopped)
         return;

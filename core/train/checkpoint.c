@@ -12,7 +12,7 @@ enum { BLOCKS = 3 };
 static const char *const prefixes[BLOCKS] = {"", "adam.m/", "adam.v/"};
 
 struct scalars_on_disk {
-    int64_t step, adam_step[GROUP_COUNT], ema_updates, skipped[2];
+    int64_t step, ema_updates, skipped[2];
     double target;
 };
 
@@ -57,11 +57,10 @@ static void gather(struct writing *w, const struct trainer *t)
                                           .ema_updates = t->ema_updates,
                                           .target = t->target,
                                           .skipped = {t->skipped, t->skipped_in_a_row}};
-    memcpy(w->scalars.adam_step, t->adam_step, sizeof w->scalars.adam_step);
     put(w, memory_string("state/ema"), TENSOR_F64, 2, (int64_t[]){table->site_count, SITE_SUMS}, w->ema);
     put(w, memory_string("state/target"), TENSOR_F64, 1, (int64_t[]){1}, &w->scalars.target);
     put(w, memory_string("state/step"), TENSOR_I64, 1, (int64_t[]){1}, &w->scalars.step);
-    put(w, memory_string("state/adam_step"), TENSOR_I64, 1, (int64_t[]){GROUP_COUNT}, w->scalars.adam_step);
+    put(w, memory_string("state/adam_step"), TENSOR_I64, 1, (int64_t[]){table->counters}, t->adam_step);
     put(w, memory_string("state/ema_updates"), TENSOR_I64, 1, (int64_t[]){1}, &w->scalars.ema_updates);
     if (t->skipped)
         put(w, memory_string("state/skipped"), TENSOR_I64, 1, (int64_t[]){2}, w->scalars.skipped);
@@ -132,11 +131,10 @@ int checkpoint_compare(const char *where, const struct config *cfg, const struct
     const struct config_key *keys = config_keys(&count);
     for (int i = 0; i < count; i++) {
         char wanted[CONFIG_TEXT], found[CONFIG_TEXT];
-        if (!(keys[i].effect & CONFIG_RESULT) ||
-            strncmp(keys[i].name, "data.", 5) == 0) /* data is compared by digest */
+        if (config_same_result(cfg, other, &keys[i])) /* data is compared by digest */
             continue;
-        if (strcmp(config_get(cfg, &keys[i], wanted), config_get(other, &keys[i], found)) == 0)
-            continue;
+        config_get(cfg, &keys[i], wanted);
+        config_get(other, &keys[i], found);
         size_t used = faults++ && err ? strlen(err->text) : 0;
         if (err) {
             err->status = STATUS_BAD_INPUT;
@@ -175,16 +173,35 @@ static int read_block(const struct safetensors *f, const struct model *m, const 
     return status;
 }
 
+/* Adam's step counts. Checkpoints of taper 0.1 have three: of everything else, of all gammas, of all gamma_tildes. */
+static int read_counts(const struct safetensors *f, struct trainer *t, struct error *err)
+{
+    const struct param_table *table = &t->model->table;
+    const struct tensor *found = safetensors_find(f, "state/adam_step");
+    const int64_t counters[] = {table->counters}, three[] = {3};
+    int64_t old[3];
+    if (!found || found->count != 3 || table->counters == 3)
+        return safetensors_read_i64(f, "state/adam_step", 1, counters, t->adam_step, err);
+    int status = safetensors_read_i64(f, "state/adam_step", 1, three, old, err);
+    t->adam_step[COUNTER_ALWAYS] = old[0];
+    for (int i = 0; i < table->site_count; i++)
+        if (table->sites[i].tapered) {
+            t->adam_step[table->sites[i].gamma_counter] = old[1];
+            t->adam_step[table->sites[i].tilde_counter] = old[2];
+        }
+    return status;
+}
+
 static int read_state(const struct safetensors *f, struct trainer *t, struct error *err)
 {
     const struct model *m = t->model;
-    const int64_t one[] = {1}, two[] = {2}, groups[] = {GROUP_COUNT}, sums[] = {m->table.site_count, SITE_SUMS};
+    const int64_t one[] = {1}, two[] = {2}, sums[] = {m->table.site_count, SITE_SUMS};
     size_t count = (size_t)m->table.site_count * SITE_SUMS;
     int64_t skipped[2] = {0};
     double *ema = memory_alloc(count, sizeof *ema);
     int status = safetensors_read_i64(f, "state/step", 1, one, &t->step, err);
     if (!status)
-        status = safetensors_read_i64(f, "state/adam_step", 1, groups, t->adam_step, err);
+        status = read_counts(f, t, err);
     if (!status)
         status = safetensors_read_i64(f, "state/ema_updates", 1, one, &t->ema_updates, err);
     if (!status)

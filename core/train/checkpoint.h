@@ -1,7 +1,7 @@
 /* Checkpoints: parameters, moments, averages and the step, in one safetensors file replaced atomically.
  *
  * Tensors: every parameter under its name, SITE.c [1] of tapered sites; adam.m/NAME and adam.v/NAME; state/step [1],
- * state/adam_step [3], state/ema_updates [1] (I64), state/ema [sites,3], state/target [1] (F64);
+ * state/adam_step [counters], state/ema_updates [1] (I64), state/ema [sites,3], state/target [1] (F64);
  * where steps were skipped, state/skipped [2] (I64): of the whole run, and in a row up to this step.
  * __metadata__: config (JSON), corpus and tokenizer (digests), version. */
 #ifndef TAPER_CORE_TRAIN_CHECKPOINT_H

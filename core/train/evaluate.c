@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "core/base/memory.h"
-#include "core/model/schedule.h"
 #include "core/model/transformer.h"
 
 /* Windows from `first` on, into tokens and targets [B][T]; targets past `end` are -1 and do not count. */
@@ -18,7 +17,7 @@ static void fill(const struct tokens *tokens, const struct activations *a, int64
     }
 }
 
-int evaluate(struct model *m, const struct tokens *tokens, double gate, int batch, int64_t most, const atomic_int *stop,
+int evaluate(struct model *m, const struct tokens *tokens, int batch, int64_t most, const atomic_int *stop,
              struct evaluation *out, struct error *err)
 {
     struct activations a;
@@ -28,12 +27,10 @@ int evaluate(struct model *m, const struct tokens *tokens, double gate, int batc
     int status = activations_create(&a, m, batch, (int)m->cfg.context, false, err);
     if (status)
         return error_wrap(err, "evaluation");
-    struct step_scalars scalars = {.gate = (float)gate};
-    struct pass pass = {.phase = schedule_phase(gate), .grad_scale = 1};
+    struct pass pass = {.grad_scale = 1};
     int32_t *inputs = memory_alloc((size_t)a.N, sizeof *inputs), *targets = memory_alloc((size_t)a.N, sizeof *targets);
     float *ce = memory_alloc((size_t)a.N, sizeof *ce);
     double sum = 0;
-    model_set_scalars(m, &scalars);
     for (int64_t first = 0; first < end && !(stop && atomic_load(stop)); first += a.N) {
         fill(tokens, &a, first, end, inputs, targets);
         m->ops->upload(m->be, a.tokens, inputs, (size_t)a.N * sizeof *inputs);

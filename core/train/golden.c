@@ -285,7 +285,7 @@ static void output_case(struct bench *b, struct output *o, const float *logits)
         snprintf(name, sizeof name, "%s.den", m->table.sites[i].name);
         output_number(o, means[i * SITE_SUMS + SUM_DEN], "stat/", name);
     }
-    output_number(o, means[(m->table.site_count - 1) * SITE_SUMS + SUM_SCALE], "stat/", "scale");
+    output_number(o, means[m->table.final_site * SITE_SUMS + SUM_SCALE], "stat/", "scale");
     free(means);
 }
 

@@ -1,4 +1,4 @@
-/* The numbers of one logged step: paper.md section 2, from the sums over its tokens (enum token_sum). */
+/* The numbers of one logged step: docs/equations.md section 2, from the sums over its tokens (enum token_sum). */
 #ifndef TAPER_CORE_TRAIN_PROBE_H
 #define TAPER_CORE_TRAIN_PROBE_H
 

@@ -18,6 +18,7 @@
 #include "core/ops/profile.h"
 #include "core/model/schedule.h"
 #include "core/train/train_internal.h"
+#include "core/base/rundir.h"
 
 /* ------------------------------------------------------------------------------------------- opening */
 
@@ -70,7 +71,7 @@ static int open_data(struct run *r, int threads, struct error *err)
 /* The tokenizer goes with the run: a checkpoint alone cannot be read back into text. */
 static int save_tokenizer(struct run *r, struct error *err)
 {
-    char *path = file_join(r->options->dir, "tokenizer"), *vocab = file_join(path, "vocab.json");
+    char *path = file_join(r->options->dir, RUNDIR_TOKENIZER), *vocab = file_join(path, "vocab.json");
     int status = access(vocab, F_OK) == 0 ? STATUS_OK : tokenizer_save(r->data.tokenizer, path, err);
     free(vocab);
     free(path);
@@ -148,7 +149,7 @@ static int restore(struct run *r, bool *resumed, struct error *err)
 
 static int open_journal(struct run *r, struct error *err)
 {
-    char *path = file_join(r->options->dir, "journal.jsonl");
+    char *path = file_join(r->options->dir, RUNDIR_JOURNAL);
     int attempt = r->options->attempt;
     int status = journal_open(&r->journal, path, attempt, err);
     if (!status && attempt < 1)
@@ -160,7 +161,7 @@ static int open_journal(struct run *r, struct error *err)
 /* A killed attempt may have left a half-written checkpoint or other file beside the good one. */
 static void remove_leftovers(const char *dir)
 {
-    static const char *const names[] = {"checkpoint.safetensors", "folded.safetensors", "samples.txt", "config.json"};
+    static const char *const names[] = {RUNDIR_CHECKPOINT, RUNDIR_FOLDED, RUNDIR_SAMPLES, RUNDIR_CONFIG};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         file_remove_leftovers(dir, names[i]);
 }
@@ -170,8 +171,8 @@ static int run_open(struct run *r, struct error *err)
     const int threads = r->cfg->threads ? (int)r->cfg->threads : parallel_processors();
     bool resumed = false;
     char text[128];
-    r->checkpoint_path = file_join(r->options->dir, "checkpoint.safetensors");
-    char *config_path = file_join(r->options->dir, "config.json");
+    r->checkpoint_path = file_join(r->options->dir, RUNDIR_CHECKPOINT);
+    char *config_path = file_join(r->options->dir, RUNDIR_CONFIG);
     int status = check_directory(r->cfg, r->options, config_path, err);
     if (!status)
         status = open_model(r, threads, err); /* first: no text is prepared for a device that is not there */
@@ -234,8 +235,8 @@ static int evaluate_now(struct run *r, int64_t most, struct error *err)
 {
     struct evaluation e;
     run_show(r, "eval");
-    double gate = schedule_gate(r->cfg, r->trainer.step);
-    int status = evaluate(&r->model, &r->data.valid, gate, (int)r->cfg->batch, most, r->options->stop, &e, err);
+    trainer_set_gates(&r->trainer, r->trainer.step);
+    int status = evaluate(&r->model, &r->data.valid, (int)r->cfg->batch, most, r->options->stop, &e, err);
     if (status)
         return status;
     r->result->val_loss = e.loss;
@@ -246,7 +247,8 @@ static int evaluate_now(struct run *r, int64_t most, struct error *err)
 static void stage(struct run *r, int64_t k)
 {
     const struct config *cfg = r->cfg;
-    batch_windows(&r->data.train, (uint64_t)cfg->seed, k, cfg->accumulate * cfg->batch, cfg->context, r->windows);
+    batch_windows(&r->data.train, (uint64_t)config_seed_data(cfg), k, cfg->accumulate * cfg->batch, cfg->context,
+                  r->windows);
     trainer_stage(&r->trainer, r->windows);
 }
 
@@ -392,13 +394,14 @@ static int write_sample(struct run *r, struct error *err)
     if (cfg->sample_tokens == 0)
         return STATUS_OK;
     run_show(r, "sample");
-    char *path = file_join(r->options->dir, "samples.txt");
+    char *path = file_join(r->options->dir, RUNDIR_SAMPLES);
     struct file_writer w;
     int status = file_create(&w, path, err);
     free(path);
     if (status)
         return status;
-    status = generate(&r->model, r->data.tokenizer, schedule_gate(cfg, cfg->steps),
+    trainer_set_gates(&r->trainer, cfg->steps);
+    status = generate(&r->model, r->data.tokenizer,
                       &(struct generate_options){.prompt = cfg->sample_prompt,
                                                  .tokens = cfg->sample_tokens,
                                                  .temperature = 0.8,

@@ -29,7 +29,12 @@ int trainer_create(struct trainer *t, struct model *model, int batch, int T, str
     int status = activations_create(&t->acts, model, batch, T, true, err);
     if (status)
         return status;
+    const size_t counters = (size_t)model->table.counters;
+    t->schedule = schedule_site_gate;
     t->split = memory_alloc(batch_count(t), sizeof *t->split);
+    t->adam_step = memory_alloc(counters, sizeof *t->adam_step);
+    t->counts = memory_alloc(counters, sizeof *t->counts);
+    t->gates = memory_alloc((size_t)model->table.site_count, sizeof *t->gates);
     t->grads = ops->alloc(model->be, bytes, err);
     t->m = t->grads ? ops->alloc(model->be, bytes, err) : NULL;
     t->v = t->m ? ops->alloc(model->be, bytes, err) : NULL;
@@ -37,7 +42,8 @@ int trainer_create(struct trainer *t, struct model *model, int batch, int T, str
     t->ema = t->norm_sq ? ops->alloc(model->be, ema_count(model) * sizeof *t->ema, err) : NULL;
     t->sums = t->ema ? ops->alloc(model->be, TOKEN_SUMS * sizeof *t->sums, err) : NULL;
     t->outcome = t->sums ? ops->alloc(model->be, sizeof *t->outcome, err) : NULL;
-    t->batch = t->outcome ? ops->alloc(model->be, batch_count(t) * sizeof *t->batch, err) : NULL;
+    t->missed = t->outcome ? ops->alloc(model->be, counters * sizeof *t->missed, err) : NULL;
+    t->batch = t->missed ? ops->alloc(model->be, batch_count(t) * sizeof *t->batch, err) : NULL;
     if (!t->batch) {
         trainer_destroy(t);
         return error_wrap(err, "optimizer state of %lld parameters", (long long)model->table.parameters);
@@ -49,12 +55,15 @@ void trainer_destroy(struct trainer *t)
 {
     if (!t->model)
         return;
-    void *blocks[] = {t->grads, t->m, t->v, t->norm_sq, t->ema, t->sums, t->outcome, t->batch};
+    void *blocks[] = {t->grads, t->m, t->v, t->norm_sq, t->ema, t->sums, t->outcome, t->missed, t->batch};
     for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
         if (blocks[i])
             t->model->ops->release(t->model->be, blocks[i]);
     activations_destroy(&t->acts, t->model);
     free(t->split);
+    free(t->adam_step);
+    free(t->counts);
+    free(t->gates);
     *t = (struct trainer){0};
 }
 
@@ -91,21 +100,28 @@ static double step_tokens(const struct trainer *t)
     return (double)t->acts.N * (double)t->model->cfg.accumulate;
 }
 
-static bool group_on(enum param_group group, enum gate_phase phase)
+/* Tell the model what step k reads: its gates in t->gates, and of the counters those that are on the graph then. */
+static void begin_step(struct trainer *t, int64_t k, double target)
 {
-    return group == GROUP_ALWAYS || (group == GROUP_GAMMA ? phase != PHASE_FOLDED : phase != PHASE_NORMED);
+    struct model *m = t->model;
+    const struct step_scalars scalars = {
+        .lr = (float)schedule_lr(&m->cfg, k), .aux_target = (float)target, .step = (int32_t)k};
+    for (int i = 0; i < m->table.counters; i++)
+        t->counts[i] = i == COUNTER_ALWAYS ? (int32_t)t->adam_step[i] + 1 : 0;
+    for (int i = 0; i < m->table.site_count; i++) {
+        const struct param_site *s = &m->table.sites[i];
+        if (s->tapered && t->gates[i] > 0)
+            t->counts[s->gamma_counter] = (int32_t)t->adam_step[s->gamma_counter] + 1;
+        if (s->tapered && t->gates[i] < 1)
+            t->counts[s->tilde_counter] = (int32_t)t->adam_step[s->tilde_counter] + 1;
+    }
+    model_begin_step(m, &scalars, t->gates, t->counts);
 }
 
-static struct step_scalars scalars_of(const struct trainer *t, int64_t k, double gate, double target)
+void trainer_set_gates(struct trainer *t, int64_t k)
 {
-    struct step_scalars s = {.gate = (float)gate,
-                             .lr = (float)schedule_lr(&t->model->cfg, k),
-                             .aux_target = (float)target,
-                             .step = (int32_t)k};
-    for (int g = 0; g < GROUP_COUNT; g++)
-        if (group_on((enum param_group)g, schedule_phase(gate)))
-            s.adam_step[g] = (int32_t)t->adam_step[g] + 1;
-    return s;
+    schedule_gates(t->schedule, &t->model->cfg, &t->model->table, k, t->gates);
+    model_set_gates(t->model, t->gates);
 }
 
 static void zero_sums(struct trainer *t)
@@ -133,7 +149,9 @@ static void update(struct trainer *t)
                              .eps = (float)cfg->adam_eps,
                              .weight_decay = (float)cfg->weight_decay,
                              .scalars = m->scalars,
+                             .adam_step = m->adam_step,
                              .outcome = t->outcome,
+                             .missed = t->missed,
                          });
 }
 
@@ -167,13 +185,16 @@ static void run_step(void *arg)
     m->ops->zero(m->be, t->sums, TOKEN_SUMS * sizeof *t->sums);
     zero_sums(t);
     run_passes(call);
-    m->ops->sum_squares(m->be, t->norm_sq, t->grads, m->table.segments, m->table.segment_count, m->scalars);
+    m->ops->sum_squares(m->be, t->norm_sq, t->grads, m->table.segments, m->table.segment_count, m->adam_step);
     m->ops->judge_step(m->be, &(struct step_verdict){
                                   .ce_sum = t->sums + TOKEN_CE,
                                   .aux_sum = t->acts.aux_sum,
                                   .norm_sq = t->norm_sq,
                                   .scalars = m->scalars,
                                   .outcome = t->outcome,
+                                  .adam_step = m->adam_step,
+                                  .missed = t->missed,
+                                  .counters = m->table.counters,
                                   .averaging = call->pass.calibrate,
                                   .limit = skips_that_stop(m->ops),
                               });
@@ -183,10 +204,10 @@ static void run_step(void *arg)
                            t->outcome);
 }
 
-/* A graph is recorded once for each combination of what a step does. */
+/* A graph is recorded once for each combination of what a step does; where the sites stand is the model's epoch. */
 static int graph_key(const struct pass *p)
 {
-    return (int)p->phase | p->calibrate << 2 | p->statistics << 3 | p->aux << 4;
+    return p->calibrate | p->statistics << 1 | p->aux << 2;
 }
 
 /* After step k_warm: c = E[|x gamma|^2 / s] / E[|x gamma|^2] (the bias corrections cancel), gamma into gamma_tilde,
@@ -210,7 +231,7 @@ static int freeze(struct trainer *t, struct error *err)
     }
     m->ops->upload(m->be, m->c, c, (size_t)m->table.site_count * sizeof *c);
     if (m->cfg.aux_target.word) {
-        double average = ema[(m->table.site_count - 1) * SITE_SUMS + SUM_SCALE];
+        double average = ema[m->table.final_site * SITE_SUMS + SUM_SCALE];
         t->target = average / (1.0 - pow(m->cfg.ema, (double)t->ema_updates));
     }
     int status = m->ops->sync(m->be, err);
@@ -262,11 +283,11 @@ static void report_sites(struct trainer *t, struct site_stats *sites, const doub
 }
 
 /* Everything a step counts. */
-static void advance(struct trainer *t, const struct step_scalars *scalars, bool averaged)
+static void advance(struct trainer *t, bool averaged)
 {
     t->step++;
-    for (int g = 0; g < GROUP_COUNT; g++)
-        t->adam_step[g] += scalars->adam_step[g] > 0;
+    for (int i = 0; i < t->model->table.counters; i++)
+        t->adam_step[i] += t->counts[i] > 0;
     t->ema_updates += averaged;
 }
 
@@ -285,6 +306,18 @@ static int stopped(struct trainer *t, const struct step_outcome *o, struct error
                      (long long)t->last_skipped.step, what, limit, (long long)t->step);
 }
 
+static void take_in_missed(struct trainer *t)
+{
+    const struct model *m = t->model;
+    const size_t bytes = (size_t)m->table.counters * sizeof *t->missed;
+    int32_t *missed = memory_alloc((size_t)m->table.counters, sizeof *missed);
+    m->ops->download(m->be, missed, t->missed, bytes);
+    for (int i = 0; i < m->table.counters; i++)
+        t->adam_step[i] -= missed[i];
+    m->ops->zero(m->be, t->missed, bytes);
+    free(missed);
+}
+
 /* Counts that ran ahead come back to what happened. */
 static int take_in(struct trainer *t, struct step_outcome *o, struct error *err)
 {
@@ -296,8 +329,7 @@ static int take_in(struct trainer *t, struct step_outcome *o, struct error *err)
     t->skipped += o->skipped;
     t->skipped_in_a_row = o->in_a_row;
     t->last_skipped = (struct skipped_step){o->last, o->ce / step_tokens(t), o->aux / step_tokens(t), sqrt(o->norm_sq)};
-    for (int g = 0; g < GROUP_COUNT; g++)
-        t->adam_step[g] -= o->missed_updates[g];
+    take_in_missed(t);
     t->ema_updates -= o->missed_averages;
     int status = o->stopped ? stopped(t, o, err) : STATUS_OK;
     *o = (struct step_outcome){.in_a_row = o->stopped ? 0 : o->in_a_row};
@@ -366,11 +398,9 @@ int trainer_step(struct trainer *t, const int32_t *windows, bool logged, struct 
     const struct config *cfg = &m->cfg;
     int64_t k = t->step + 1;
     bool calibrate = k <= schedule_gate_warmup(cfg);
-    double gate = schedule_gate(cfg, k), tokens = step_tokens(t);
-    struct step_scalars scalars = scalars_of(t, k, gate, t->target);
+    double tokens = step_tokens(t);
     struct step_call call = {t,
-                             {.phase = schedule_phase(gate),
-                              .calibrate = calibrate,
+                             {.calibrate = calibrate,
                               .statistics = logged,
                               .aux = schedule_aux(cfg, k),
                               .grads = t->grads,
@@ -378,13 +408,14 @@ int trainer_step(struct trainer *t, const int32_t *windows, bool logged, struct 
                              tokens};
     if (windows)
         trainer_stage(t, windows);
-    model_set_scalars(m, &scalars);
+    schedule_gates(t->schedule, cfg, &m->table, k, t->gates);
+    begin_step(t, k, t->target);
     m->ops->unstage(m->be, t->batch, batch_count(t) * sizeof *t->batch);
-    m->ops->replay(m->be, graph_key(&call.pass), run_step, &call);
-    advance(t, &scalars, calibrate);
+    m->ops->replay(m->be, graph_key(&call.pass), m->epoch, run_step, &call);
+    advance(t, calibrate);
     *report = (struct step_report){.step = k,
                                    .lr = schedule_lr(cfg, k),
-                                   .gate = gate,
+                                   .gate = schedule_gate(cfg, k),
                                    .grad_norm = NAN,
                                    .logged = logged,
                                    .stats.ce = NAN,
@@ -400,9 +431,7 @@ int trainer_debug_pass(struct trainer *t, const int32_t *windows, double gate, d
                        struct error *err)
 {
     struct model *m = t->model;
-    struct step_scalars scalars = scalars_of(t, 1, gate, target);
-    struct pass pass = {.phase = schedule_phase(gate),
-                        .calibrate = true,
+    struct pass pass = {.calibrate = true,
                         .statistics = true,
                         .aux = aux,
                         .grads = t->grads,
@@ -413,7 +442,9 @@ int trainer_debug_pass(struct trainer *t, const int32_t *windows, double gate, d
     split_windows(tokens, targets, windows, (size_t)a->B, (size_t)a->T);
     m->ops->upload(m->be, a->tokens, tokens, (size_t)a->N * sizeof *tokens);
     m->ops->upload(m->be, a->targets, targets, (size_t)a->N * sizeof *targets);
-    model_set_scalars(m, &scalars);
+    for (int i = 0; i < m->table.site_count; i++)
+        t->gates[i] = gate;
+    begin_step(t, 1, target);
     m->ops->zero(m->be, t->grads, m->table.total * sizeof *t->grads);
     zero_sums(t);
     transformer_pass(m, &t->acts, &pass);

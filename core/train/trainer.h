@@ -3,6 +3,7 @@
 #define TAPER_CORE_TRAIN_TRAINER_H
 
 #include "core/train/probe.h"
+#include "core/model/schedule.h"
 #include "core/model/transformer.h"
 
 /* A step whose update was left out. */
@@ -21,14 +22,18 @@ struct trainer {
     double *ema;          /* [site_count][SITE_SUMS], backend memory: EMAs over steps 1..k_warm, not bias corrected */
     double *sums;         /* [TOKEN_SUMS] of the step, backend memory */
     struct step_outcome *outcome; /* backend memory */
+    int32_t *missed;              /* [table.counters], backend memory: updates that skipped steps did not make */
     int32_t *batch;               /* [2][accumulate][N], backend memory: the step's tokens, then their targets */
     int32_t *split;               /* the same in host memory, on its way */
     struct activations acts;
+    schedule_site *schedule; /* of the sites' gates: schedule_site_gate unless set otherwise before the first step */
+    double *gates;           /* [site_count], host memory: of the step at hand */
+    int32_t *counts;         /* [table.counters] likewise */
 
     /* State that a checkpoint holds besides params, c, m, v and ema. On a deferred backend the counts take in skipped
      * steps until trainer_settle. */
-    int64_t step; /* steps done */
-    int64_t adam_step[GROUP_COUNT];
+    int64_t step;       /* steps done */
+    int64_t *adam_step; /* [table.counters], host memory */
     int64_t ema_updates;
     double target;                     /* s_tgt: frozen at k_warm, or given; NaN before */
     int64_t skipped, skipped_in_a_row; /* steps without an update: of the whole run, and up to the last one */
@@ -61,6 +66,9 @@ void trainer_stage(struct trainer *t, const int32_t *windows);
  * are the end. What is read back there is read at logged steps and at the end of calibration alone: elsewhere the call
  * returns at once, and what went wrong shows at the next trainer_settle. */
 int trainer_step(struct trainer *t, const int32_t *windows, bool logged, struct step_report *report, struct error *err);
+
+/* Put the model's sites where step k has them: for what is done between steps. */
+void trainer_set_gates(struct trainer *t, int64_t k);
 
 /* Wait for the steps so far and take in what became of them: before a checkpoint, and whenever the counts must be
  * right. STATUS_FAILED when steps that are not finite stopped the run, with the first one's number; t->step is then the

@@ -79,12 +79,11 @@ int fold_model(const struct model *from, struct model *folded, struct error *err
     carry_over(&f);
     for (int i = 0; i < from->table.layers; i++) {
         const struct param_block *a = &f.source->blocks[i], *b = &f.target->blocks[i];
-        fold_projection(&f, 2 * i, a->qkv, a->qkv_bias, b->qkv, b->qkv_bias);
-        fold_projection(&f, 2 * i + 1, a->in, a->in_bias, b->in, b->in_bias);
+        fold_projection(&f, a->attn_site, a->qkv, a->qkv_bias, b->qkv, b->qkv_bias);
+        fold_projection(&f, a->mlp_site, a->in, a->in_bias, b->in, b->in_bias);
     }
     if (folded->table.folded == SITES_ALL)
-        fold_projection(&f, 2 * from->table.layers, f.source->lm_head, NO_PARAM, f.target->lm_head,
-                        f.target->head_bias);
+        fold_projection(&f, f.source->final_site, f.source->lm_head, NO_PARAM, f.target->lm_head, f.target->head_bias);
     /* What is left has no tapered site: c is read by none, and 1. */
     for (int i = 0; i < from->table.site_count; i++)
         c[i] = 1;
@@ -102,16 +101,16 @@ int fold_model(const struct model *from, struct model *folded, struct error *err
 /* ----------------------------------------------------------------------------------------- verification */
 
 /* Logits of one window, into host memory [T,V]. */
-static int window_logits(const struct model *m, struct activations *a, float *device, const int32_t *tokens, float *out,
+static int window_logits(struct model *m, struct activations *a, float *device, const int32_t *tokens, float *out,
                          struct error *err)
 {
     const struct ops *ops = m->ops;
     const size_t V = (size_t)m->cfg.vocab, N = (size_t)a->N;
-    struct pass pass = {.phase = PHASE_FOLDED, .grad_scale = 1, .logits = device};
+    struct pass pass = {.grad_scale = 1, .logits = device};
     int32_t *none = memory_alloc(N, sizeof *none);
     for (size_t n = 0; n < N; n++)
         none[n] = -1;
-    model_set_scalars((struct model *)m, &(struct step_scalars){.gate = 0});
+    model_set_gate(m, 0);
     ops->upload(m->be, a->tokens, tokens, N * sizeof *tokens);
     ops->upload(m->be, a->targets, none, N * sizeof *none);
     transformer_pass(m, a, &pass);
@@ -121,7 +120,7 @@ static int window_logits(const struct model *m, struct activations *a, float *de
     return status;
 }
 
-int fold_verify(const struct model *plain, const struct model *folded, const int32_t *windows, int count, int T,
+int fold_verify(struct model *plain, struct model *folded, const int32_t *windows, int count, int T,
                 struct fold_check *out, struct error *err)
 {
     struct activations a = {0};

@@ -1,7 +1,7 @@
 /* Folding: at gate 0 a tapered site is an affine map, and the projection behind it takes it in.
  *
- *   RMSNorm:   y = c h gamma_tilde, so W <- W diag(c gamma_tilde)                              (paper.md section 1)
- *   LayerNorm: also centres and shifts, so W <- W diag(c gamma_tilde) (I - 11^T/d) and b <- b + W beta_tilde
+ *   RMSNorm:   y = c h gamma_tilde, so W <- W diag(c gamma_tilde)                              (docs/equations.md
+ * section 1) LayerNorm: also centres and shifts, so W <- W diag(c gamma_tilde) (I - 11^T/d) and b <- b + W beta_tilde
  *
  * An attention norm goes into the QKV projection, an MLP norm into the MLP's input projection, the final norm into the
  * head, which is untied for it. All arithmetic is in double and rounded once. */
@@ -22,7 +22,7 @@ struct fold_check {
 
 /* Compare the logits of two models of one configuration, one folded, at gate 0, on `count` windows of T tokens.
  * Windows are of cfg.context tokens or fewer. windows [count][T] host memory. */
-int fold_verify(const struct model *plain, const struct model *folded, const int32_t *windows, int count, int T,
+int fold_verify(struct model *plain, struct model *folded, const int32_t *windows, int count, int T,
                 struct fold_check *out, struct error *err);
 
 #endif

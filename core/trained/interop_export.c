@@ -14,9 +14,10 @@ static enum norm_form form_of(const struct loaded_model *l)
     const struct param_table *t = &l->model.table;
     int affine = 0;
     for (int i = 0; i < t->site_count; i++)
-        affine += t->sites[i].absent || (t->sites[i].tapered && l->gate <= 0);
-    if (l->model.cfg.sites != SITES_NONE && l->gate > 0 && l->gate < 1)
-        return FORM_OTHER;
+        if (l->model.site_phase[i] == PHASE_MIXED)
+            return FORM_OTHER;
+        else
+            affine += l->model.site_phase[i] == PHASE_FOLDED;
     return affine == 0 ? FORM_NORMED : affine == t->site_count ? FORM_AFFINE : FORM_OTHER;
 }
 
@@ -95,7 +96,7 @@ static void fill_norm(const struct loaded_model *l, const struct interop_tensor 
 {
     const struct model *m = &l->model;
     const struct param_site *s = &m->table.sites[t->site];
-    const bool folded = s->tapered && l->gate <= 0, gain = t->how == INTEROP_NORM_GAIN;
+    const bool folded = s->tapered && m->site_phase[t->site] == PHASE_FOLDED, gain = t->how == INTEROP_NORM_GAIN;
     const float *from =
         model_row(m, m->params, gain ? (folded ? s->gamma_tilde : s->gamma) : (folded ? s->beta_tilde : s->beta));
     for (size_t i = 0; i < t->count; i++) {

@@ -61,9 +61,9 @@ static void add_gpt2(struct interop_map *map, const struct config *cfg, const st
                        {"mlp.c_proj", b->mlp_out, b->mlp_out_bias, C, F}};
         for (int i = 0; i < 4; i++) {
             if (i % 2 == 0) {
-                add(map, (struct place){.how = INTEROP_NORM_GAIN, .site = 2 * l + i / 2, .rows = C},
+                add(map, (struct place){.how = INTEROP_NORM_GAIN, .site = i ? b->mlp_site : b->attn_site, .rows = C},
                     "transformer.h.%d.ln_%d.weight", l, 1 + i / 2);
-                add(map, (struct place){.how = INTEROP_NORM_SHIFT, .site = 2 * l + i / 2, .rows = C},
+                add(map, (struct place){.how = INTEROP_NORM_SHIFT, .site = i ? b->mlp_site : b->attn_site, .rows = C},
                     "transformer.h.%d.ln_%d.bias", l, 1 + i / 2);
             }
             add(map,
@@ -74,8 +74,8 @@ static void add_gpt2(struct interop_map *map, const struct config *cfg, const st
                 linears[i].name);
         }
     }
-    add(map, (struct place){.how = INTEROP_NORM_GAIN, .site = 2 * table->layers, .rows = C}, "transformer.ln_f.weight");
-    add(map, (struct place){.how = INTEROP_NORM_SHIFT, .site = 2 * table->layers, .rows = C}, "transformer.ln_f.bias");
+    add(map, (struct place){.how = INTEROP_NORM_GAIN, .site = table->final_site, .rows = C}, "transformer.ln_f.weight");
+    add(map, (struct place){.how = INTEROP_NORM_SHIFT, .site = table->final_site, .rows = C}, "transformer.ln_f.bias");
 }
 
 /* Keys or values: a matrix (columns I) or a bias (0) of key_heads heads there. */
@@ -108,7 +108,7 @@ static void add_llama(struct interop_map *map, const struct config *cfg, const s
             {"self_attn.v_proj", b->qkv, b->qkv_bias, 2 * C, C, C}, {"self_attn.o_proj", b->out, b->out_bias, 0, C, C},
             {"mlp.gate_proj", b->in, b->in_bias, 0, F, C},          {"mlp.up_proj", b->in, b->in_bias, F, F, C},
             {"mlp.down_proj", b->mlp_out, b->mlp_out_bias, 0, C, F}};
-        add(map, (struct place){.how = INTEROP_NORM_GAIN, .site = 2 * l, .rows = C},
+        add(map, (struct place){.how = INTEROP_NORM_GAIN, .site = b->attn_site, .rows = C},
             "model.layers.%d.input_layernorm.weight", l);
         for (int i = 0; i < 7; i++) {
             struct place weight = {.row = linears[i].weight,
@@ -124,10 +124,10 @@ static void add_llama(struct interop_map *map, const struct config *cfg, const s
             if (extras->biases)
                 add(map, bias, "model.layers.%d.%s.bias", l, linears[i].name);
         }
-        add(map, (struct place){.how = INTEROP_NORM_GAIN, .site = 2 * l + 1, .rows = C},
+        add(map, (struct place){.how = INTEROP_NORM_GAIN, .site = b->mlp_site, .rows = C},
             "model.layers.%d.post_attention_layernorm.weight", l);
     }
-    add(map, (struct place){.how = INTEROP_NORM_GAIN, .site = 2 * table->layers, .rows = C}, "model.norm.weight");
+    add(map, (struct place){.how = INTEROP_NORM_GAIN, .site = table->final_site, .rows = C}, "model.norm.weight");
 }
 
 void interop_map_create(struct interop_map *map, enum interop_class class, const struct config *cfg,

@@ -7,6 +7,7 @@
 #include "core/base/memory.h"
 #include "core/base/parallel.h"
 #include "core/model/schedule.h"
+#include "core/base/rundir.h"
 
 char *load_directory(const char *path)
 {
@@ -19,7 +20,7 @@ char *load_directory(const char *path)
 static int open_tokenizer(struct loaded_model *l, const struct loaded_model_options *o, struct error *err)
 {
     char *dir = load_directory(l->path);
-    char *path = o->tokenizer_dir ? memory_string(o->tokenizer_dir) : file_join(dir, "tokenizer");
+    char *path = o->tokenizer_dir ? memory_string(o->tokenizer_dir) : file_join(dir, RUNDIR_TOKENIZER);
     int status = tokenizer_load(&l->tokenizer, path, err);
     if (status)
         status = error_wrap(err, o->tokenizer_dir ? "--tokenizer"
@@ -67,6 +68,15 @@ static int open_model(struct loaded_model *l, const struct saved_model *file, co
     return status ? status : model_read(&l->model, &file->file, "", err);
 }
 
+/* The sites stand where the step of the file has them. */
+static void set_gates(struct model *m, int64_t step)
+{
+    double *gates = memory_alloc((size_t)m->table.site_count, sizeof *gates);
+    schedule_gates(schedule_site_gate, &m->cfg, &m->table, step, gates);
+    model_set_gates(m, gates);
+    free(gates);
+}
+
 int loaded_model_open(struct loaded_model *l, const char *path, const struct loaded_model_options *options,
                       struct error *err)
 {
@@ -80,8 +90,11 @@ int loaded_model_open(struct loaded_model *l, const char *path, const struct loa
     l->path = memory_string(file.file.path);
     l->folded = file.folded;
     l->step = file.step;
-    l->gate = file.folded != SITES_NONE ? 0 : schedule_gate(&file.cfg, file.step);
     status = open_model(l, &file, options, err);
+    if (!status) {
+        set_gates(&l->model, file.step);
+        l->gate = model_largest_gate(&l->model);
+    }
     if (!status && options->tokenizer)
         status = open_tokenizer(l, options, err);
     saved_model_close(&file);

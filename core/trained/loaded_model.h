@@ -22,7 +22,7 @@ struct loaded_model {
     struct tokenizer *tokenizer; /* NULL unless asked for */
     enum taper_sites folded;
     int64_t step;
-    double gate;            /* of that step; 0 when folded */
+    double gate;            /* the largest of the sites' gates at that step; 0 when folded */
     int threads, precision; /* of the backend: enum precision_kind, never PRECISION_AUTO */
     char corpus[72];        /* digest of the text it was trained on; "" when not known */
 };

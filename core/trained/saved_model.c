@@ -9,6 +9,7 @@
 #include "core/base/faults.h"
 #include "core/base/memory.h"
 #include "core/base/version.h"
+#include "core/base/rundir.h"
 
 static const char *const sites_names[] = {[SITES_NONE] = "none", [SITES_INTERNAL] = "internal", [SITES_ALL] = "all"};
 
@@ -98,7 +99,7 @@ int saved_model_open(struct saved_model *m, const char *path, struct error *err)
 {
     struct stat st;
     *m = (struct saved_model){0};
-    char *inside = stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? file_join(path, "checkpoint.safetensors") : NULL;
+    char *inside = stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? file_join(path, RUNDIR_CHECKPOINT) : NULL;
     int status = safetensors_open(&m->file, inside ? inside : path, err);
     free(inside);
     if (status)

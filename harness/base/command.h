@@ -2,16 +2,35 @@
 #ifndef TAPER_HARNESS_BASE_COMMAND_H
 #define TAPER_HARNESS_BASE_COMMAND_H
 
+#include <stdio.h>
+
 #include "core/base/error.h"
 
+/* An option of a verb, as people see it: usage, help, completion and the manual's lists are made from these rows. */
+struct option_row {
+    const char *name; /* long name without the dashes; NULL ends the table */
+    char letter;      /* short name, 0 for none */
+    const char
+        *value;       /* what stands for its value: "DIR", or the words it is one of, "cpu|cuda"; NULL: it takes none */
+    const char *help; /* without line breaks */
+};
+
 struct command {
-    const char *name;  /* the verb */
-    const char *args;  /* usage after the verb: "SPEC [--dry-run]" */
-    const char *brief; /* one line for `taper help` */
-    const char *help;  /* the rest of `taper help VERB`: options, a line each, then notes; "" for none */
+    const char *name;                 /* the verb */
+    const char *operands;             /* "SPEC", "ID|all"; "" for none */
+    const char *brief;                /* one line for `taper help` */
+    const char *about;                /* lines between the usage and the options; NULL: none */
+    const struct option_row *options; /* NULL: none */
+    const char *notes;                /* lines after the options; NULL: none */
     /* argv[0] is the verb. Returns a status (error.h); on failure err holds the text, which main prints once. */
     int (*exec)(int argc, char **argv, struct error *err);
 };
+
+/* "usage: taper VERB OPERANDS [--option VALUE]...", broken into lines; on the heap. */
+char *command_usage_text(const struct command *command);
+
+/* All of `taper help VERB`. */
+void command_print_help(const struct command *command, FILE *out);
 
 /* A usage error that points to `taper help VERB`. Returns STATUS_BAD_INPUT. */
 int command_usage(const struct command *command, struct error *err, const char *format, ...)

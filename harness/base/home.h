@@ -24,11 +24,4 @@ void home_fini(struct home *home); /* fine on a zeroed one */
 char *home_run_dir(const struct home *home, const char *run);
 char *home_run_file(const struct home *home, const char *run, const char *name);
 
-#define HOME_CONFIG     "config.json"
-#define HOME_RUN_LOG    "log.txt"
-#define HOME_JOURNAL    "journal.jsonl"
-#define HOME_CHECKPOINT "checkpoint.safetensors"
-#define HOME_FOLDED     "folded.safetensors"
-#define HOME_SAMPLES    "samples.txt"
-
 #endif

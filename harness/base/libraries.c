@@ -11,6 +11,7 @@
 #include <sqlite3.h>
 #include <uv.h>
 #include <yaml.h>
+#include <zlib.h>
 
 static void add(json_t *object, const char *name, const char *version)
 {
@@ -29,6 +30,7 @@ json_t *libraries_json(void)
     add(object, "jansson", jansson_version_str());
     add(object, "libsodium", sodium_version_string());
     add(object, "libyaml", yaml_get_version_string());
+    add(object, "zlib", zlibVersion());
     if (pcre2_config(PCRE2_CONFIG_VERSION, pcre) > 0)
         add(object, "pcre2", pcre);
     /* The workers open it when they need it (core/cpu/gemm.c); whoever records runs opens it once, to ask. */

@@ -1,3 +1,4 @@
+#include "harness/base/format.h"
 #include "harness/base/listing.h"
 
 #include <math.h>
@@ -30,30 +31,6 @@ struct listing {
     int64_t held_rows, rows;
     bool streaming; /* text: the widths are fixed, the head is printed */
 };
-
-char *format_real(char *to, double value)
-{
-    if (isnan(value))
-        return memcpy(to, "NaN", 4);
-    if (isinf(value))
-        return memcpy(to, value > 0 ? "Infinity" : "-Infinity", value > 0 ? 9 : 10);
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(to, 32, "%.*g", digits, value);
-        if (strtod(to, NULL) == value)
-            break;
-    }
-    return to;
-}
-
-char *format_time(char *to, int64_t us)
-{
-    time_t seconds = (time_t)(us / 1000000);
-    struct tm local;
-    to[0] = '\0';
-    if (us > 0 && localtime_r(&seconds, &local) && strftime(to, 32, "%Y-%m-%d %H:%M:%S", &local) == 0)
-        to[0] = '\0';
-    return to;
-}
 
 /* --------------------------------------------------------------------------------------------- text */
 

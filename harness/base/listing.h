@@ -32,10 +32,4 @@ int listing_end(struct listing *t, struct error *err);
 /* Run a statement to its end and print its rows. A blob is printed in hex. *rows (may be NULL): how many. */
 int listing_print(FILE *out, enum listing_format format, sqlite3_stmt *statement, int64_t *rows, struct error *err);
 
-/* Shortest decimal of a double that reads back the same; NaN, Infinity, -Infinity. to holds 32 bytes. Returns to. */
-char *format_real(char *to, double value);
-
-/* Microseconds since 1970 UTC as local "2026-02-03 14:05:06"; "" for 0. to holds 32 bytes. Returns to. */
-char *format_time(char *to, int64_t us);
-
 #endif

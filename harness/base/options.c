@@ -5,20 +5,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct option_spec *find_long(const struct option_spec *specs, const char *name, size_t length)
+static const struct option_row *find_row(const struct command *command, const char *name, size_t length, char letter)
 {
-    for (const struct option_spec *s = specs; s->name; s++)
-        if (strlen(s->name) == length && memcmp(s->name, name, length) == 0)
+    for (const struct option_row *r = command->options; r && r->name; r++)
+        if (name ? strlen(r->name) == length && memcmp(r->name, name, length) == 0 : r->letter && r->letter == letter)
+            return r;
+    return NULL;
+}
+
+/* Where the call wants it; a verb of several calls (taper data) has rows that this one does not take. */
+static const struct option_spec *find_spec(const struct option_spec *specs, const struct option_row *row)
+{
+    for (const struct option_spec *s = specs; row && s->name; s++)
+        if (strcmp(s->name, row->name) == 0)
             return s;
     return NULL;
 }
 
-static const struct option_spec *find_short(const struct option_spec *specs, char letter)
+/* Each option that the call takes has its row: a fault of the program, found by the first test that uses the verb. */
+static int check_rows(const struct command *command, const struct option_spec *specs, struct error *err)
 {
-    for (const struct option_spec *s = specs; s->name; s++)
-        if (s->letter && s->letter == letter)
-            return s;
-    return NULL;
+    for (const struct option_spec *s = specs; s->name; s++) {
+        const struct option_row *row = find_row(command, s->name, strlen(s->name), 0);
+        if (!row || !row->value != !(s->value || s->each))
+            return error_set(err, STATUS_FAILED, "%s: option '--%s' does not agree with its row", command->name,
+                             s->name);
+    }
+    return STATUS_OK;
 }
 
 static int take(const struct option_spec *spec, const char *value, struct error *err)
@@ -36,6 +49,8 @@ int options_parse(const struct command *command, const struct option_spec *specs
                   struct error *err)
 {
     int kept = 0, i = 1;
+    if (check_rows(command, specs, err))
+        return STATUS_FAILED;
     for (; i < argc; i++) {
         char *word = argv[i];
         if (strcmp(word, "--") == 0) {
@@ -49,9 +64,10 @@ int options_parse(const struct command *command, const struct option_spec *specs
         bool is_long = word[1] == '-';
         const char *equals = is_long ? strchr(word, '=') : NULL;
         size_t length = equals ? (size_t)(equals - word - 2) : strlen(word + 2);
-        const struct option_spec *spec = is_long           ? find_long(specs, word + 2, length)
-                                         : word[2] == '\0' ? find_short(specs, word[1])
-                                                           : NULL;
+        const struct option_row *row = is_long           ? find_row(command, word + 2, length, 0)
+                                       : word[2] == '\0' ? find_row(command, NULL, 0, word[1])
+                                                         : NULL;
+        const struct option_spec *spec = find_spec(specs, row);
         if (!spec)
             return command_usage(command, err, "unknown option '%s'", word);
         bool wants_value = spec->value || spec->each;

@@ -1,4 +1,5 @@
-/* Options of a verb, from one table: long names, short letters, values; used by every cmd_*.c. */
+/* Options of a verb: what people see of them is a row of the command's table (command.h), where they go is a struct
+ * option_spec of the call. Used by every cmd_*.c. */
 #ifndef TAPER_HARNESS_BASE_OPTIONS_H
 #define TAPER_HARNESS_BASE_OPTIONS_H
 
@@ -7,13 +8,22 @@
 #include "harness/base/command.h"
 
 struct option_spec {
-    const char *name;   /* long name without the dashes; NULL ends the table */
-    char letter;        /* short name, 0 for none */
+    const char *name;   /* of a row of the command; NULL ends the table */
     bool *flag;         /* an option without value sets this */
     const char **value; /* an option with a value puts it here (points into argv); the last one wins ... */
     int (*each)(void *arg, const char *value, struct error *err); /* ... or is called for every occurrence */
     void *arg;
 };
+
+/* Rows that many verbs have. */
+#define OPTION_HOME                                                                                                    \
+    {                                                                                                                  \
+        "home", 0, "DIR", "the home (default: TAPER_HOME, else results/home)"                                          \
+    }
+#define OPTION_THREADS                                                                                                 \
+    {                                                                                                                  \
+        "threads", 0, "N", "CPU threads (all that the process may use)"                                                \
+    }
 
 /* Parse argv[1..], in any order, `--name VALUE` and `--name=VALUE`, `--` ending the options. What is not an
  * option is moved to the front of argv (argv[1..*operands]). Returns STATUS_OK or STATUS_BAD_INPUT. */

@@ -1,3 +1,4 @@
+#include "harness/base/format.h"
 #include "harness/base/progress.h"
 
 #include <math.h>
@@ -18,20 +19,6 @@ static double now_seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-char *progress_duration(double seconds, char *to, size_t room)
-{
-    long s = isfinite(seconds) && seconds >= 0 ? lround(seconds) : -1;
-    if (s < 0)
-        snprintf(to, room, "-");
-    else if (s >= 3600)
-        snprintf(to, room, "%ldh %02ldm", s / 3600, s / 60 % 60);
-    else if (s >= 60)
-        snprintf(to, room, "%ldm %02lds", s / 60, s % 60);
-    else
-        snprintf(to, room, "%lds", s);
-    return to;
-}
-
 void progress_train(void *arg, const struct train_progress *t)
 {
     struct progress_line *p = arg;
@@ -44,8 +31,7 @@ void progress_train(void *arg, const struct train_progress *t)
     p->dirty = 1;
     if (strcmp(t->phase, "train") == 0)
         fprintf(stderr, "\r\033[Kstep %lld/%lld  loss %.4f  gate %.2f  %.0f tokens/s  %s left", (long long)t->step,
-                (long long)t->steps, t->loss, t->gate, t->tokens_per_s,
-                progress_duration(t->seconds_left, left, sizeof left));
+                (long long)t->steps, t->loss, t->gate, t->tokens_per_s, format_duration(left, t->seconds_left));
     else
         fprintf(stderr, "\r\033[Kstep %lld/%lld  %s ...", (long long)t->step, (long long)t->steps, t->phase);
     fflush(stderr);

@@ -18,7 +18,4 @@ void progress_train(void *arg, const struct train_progress *t);
 /* Clear the line, so that other output starts at its left edge. */
 void progress_end(struct progress_line *p);
 
-/* "1h 02m", "3m 20s", "12s" into to, which is returned. */
-char *progress_duration(double seconds, char *to, size_t room);
-
 #endif

@@ -26,9 +26,9 @@ static int take_slots(void *arg, const char *value, struct error *err)
 int engine_option_specs(struct engine_options *o, struct option_spec *specs)
 {
     const struct option_spec rows[ENGINE_OPTIONS] = {
-        {"slots", 0, NULL, NULL, take_slots, o},         {"gpu-busy", 0, NULL, &o->gpu_busy, NULL, NULL},
-        {"grace", 0, NULL, &o->grace, NULL, NULL},       {"retry-delay", 0, NULL, &o->retry_delay, NULL, NULL},
-        {"min-free", 0, NULL, &o->min_free, NULL, NULL}, {"payload", 0, NULL, &o->payload, NULL, NULL}};
+        {.name = "slots", .each = take_slots, .arg = o}, {.name = "gpu-busy", .value = &o->gpu_busy},
+        {.name = "grace", .value = &o->grace},           {.name = "retry-delay", .value = &o->retry_delay},
+        {.name = "min-free", .value = &o->min_free},     {.name = "payload", .value = &o->payload}};
     memcpy(specs, rows, sizeof rows);
     return ENGINE_OPTIONS;
 }

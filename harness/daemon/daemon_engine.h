@@ -21,15 +21,17 @@ enum { ENGINE_OPTIONS = 6 };
 int engine_option_specs(struct engine_options *o, struct option_spec *specs);
 
 /* Their help, for a verb's row. */
-#define ENGINE_HELP                                                                                                    \
-    "  --slots cpu:N         run N at a time on the CPU, each with its share of the processors (default: one for\n"    \
-    "                        every four processors)\n"                                                                 \
-    "  --slots gpu:N         run N at a time on each GPU (default 1; 0 leaves GPUs alone)\n"                           \
-    "  --gpu-busy SIZE       leave a GPU alone on which others use more memory than this (default 512Mi)\n"            \
-    "  --grace SECS          from asking a worker to end to killing it (default 30)\n"                                 \
-    "  --retry-delay SECS    before the first retry; twice as long each time (default 5)\n"                            \
-    "  --min-free SIZE       start nothing when the home's disk has less left (default 64Mi)\n"                        \
-    "  --payload PROGRAM     run this program in each run's directory instead of the training\n"
+#define ENGINE_ROWS                                                                                                    \
+    {"slots", 0, "cpu:N|gpu:N",                                                                                        \
+     "cpu:N: run N at a time on the CPU, each with its share of the processors (default: one for every four "          \
+     "processors); gpu:N: run N at a time on each GPU (default 1; 0 leaves GPUs alone)"},                              \
+        {"gpu-busy", 0, "SIZE", "leave a GPU alone on which others use more memory than this (default 512Mi)"},        \
+        {"grace", 0, "SECS", "from asking a worker to end to killing it (default 30)"},                                \
+        {"retry-delay", 0, "SECS", "before the first retry; twice as long each time (default 5)"},                     \
+        {"min-free", 0, "SIZE", "start nothing when the home's disk has less left (default 64Mi)"},                    \
+    {                                                                                                                  \
+        "payload", 0, "PROGRAM", "run this program in each run's directory instead of the training"                    \
+    }
 
 struct engine {
     uv_loop_t loop;

@@ -1,3 +1,4 @@
+#include "harness/base/format.h"
 #include "harness/daemon/foreground.h"
 
 #include <signal.h>
@@ -80,8 +81,8 @@ static void draw(struct foreground *f)
     sweep = json_array_get(json_object_get(all, "sweeps"), 0);
     erase(f);
     snprintf(text, sizeof text, "%s: %s; %s so far, %s left", f->sweep, status_counts(sweep, counts),
-             status_duration(1e-9 * (double)(uv_hrtime() - f->begun), spent),
-             status_duration(time_left(sweep, json_object_get(all, "live")), left));
+             format_duration(spent, 1e-9 * (double)(uv_hrtime() - f->begun)),
+             format_duration(left, time_left(sweep, json_object_get(all, "live"))));
     put_line(f, text, columns);
     for (i = 0; (row = json_array_get(json_object_get(all, "live"), i)); i++) {
         char live[256];

@@ -11,6 +11,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "core/base/rundir.h"
 #include "harness/base/libraries.h"
 #include "harness/queue/scheduler_internal.h"
 #include "harness/store/store_queue.h"
@@ -82,7 +83,7 @@ void scheduler_clear(struct scheduler *s)
 /* config.json as the store has it; the worker checks it. Left alone when it is right already. */
 static int write_config(const char *dir, const char *text, struct error *err)
 {
-    char *path = file_join(dir, HOME_CONFIG), *aside = memory_format("%s.new", path);
+    char *path = file_join(dir, RUNDIR_CONFIG), *aside = memory_format("%s.new", path);
     size_t length = strlen(text);
     struct file_map old = {0};
     bool same = file_map_open(&old, path, NULL) == STATUS_OK && old.size == length && !memcmp(old.data, text, length);

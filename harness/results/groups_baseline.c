@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/memory.h"
+#include "harness/base/format.h"
 #include "harness/base/listing.h"
 #include "harness/results/groups_internal.h"
 #include "harness/spec/spec.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/memory.h"
+#include "harness/base/format.h"
 #include "harness/base/listing.h"
 #include "harness/results/plot_data.h"
 

@@ -1,3 +1,4 @@
+#include "harness/base/format.h"
 #include "harness/results/report_words.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+#include "harness/base/format.h"
 #include "harness/results/table.h"
 
 #include <math.h>
@@ -33,17 +34,6 @@ static double sum_of(const struct result_rows *rows, int begin, int end, int col
     return sum;
 }
 
-static char *spell_duration(double us)
-{
-    double s = us / 1e6;
-    if (s < 60)
-        return memory_format("%.1f s", s);
-    long long whole = (long long)(s + 0.5);
-    if (whole < 3600)
-        return memory_format("%lld min %02lld s", whole / 60, whole % 60);
-    return memory_format("%lld h %02lld min", whole / 3600, whole % 3600 / 60);
-}
-
 static void single(struct table_cell *cell, const struct layout_column *c, const struct result_value *v)
 {
     char text[32];
@@ -54,7 +44,7 @@ static void single(struct table_cell *cell, const struct layout_column *c, const
     else if (c->kind == COLUMN_TIME && v->type != RESULT_NULL)
         cell->text = memory_string(format_time(text, (int64_t)v->number));
     else if (c->kind == COLUMN_DURATION && v->type != RESULT_NULL)
-        cell->text = spell_duration(v->number);
+        cell->text = memory_string(format_duration(text, v->number / 1e6));
 }
 
 static void fill(struct table_cell *cell, const struct layout_column *c, const struct result_rows *rows, int begin,

@@ -6,6 +6,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "core/data/fetch.h"
 #include "harness/spec/spec_internal.h"
 
 bool spec_same_value(const struct config_key *key, const struct config *a, const struct config *b)
@@ -39,11 +40,12 @@ static bool is_data_word(const struct config_key *key, const char *text)
 {
     size_t length = strlen(text);
     if (strcmp(key->name, "data.corpus") == 0)
-        return strcmp(text, "stories") == 0 || strcmp(text, "tinystories") == 0;
+        return strcmp(text, "stories") == 0 || fetch_find(text);
     if (strcmp(key->name, "data.tokenizer") == 0)
         return strcmp(text, "auto") == 0;
-    if (strcmp(key->name, "data.valid") == 0) /* a part: 5% */
-        return length > 1 && text[length - 1] == '%' && strspn(text, "0123456789.") == length - 1;
+    if (strcmp(key->name, "data.valid") == 0) /* auto, or a part: 5% */
+        return strcmp(text, "auto") == 0 ||
+               (length > 1 && text[length - 1] == '%' && strspn(text, "0123456789.") == length - 1);
     return true;
 }
 

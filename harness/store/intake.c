@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/memory.h"
+#include "core/base/rundir.h"
 #include "harness/store/intake_internal.h"
 #include "harness/store/store_internal.h"
 
@@ -251,16 +252,16 @@ static int take_journal(struct intake *in, const char *run, int64_t *budget, str
     int status = read_mark(in, run, &m, err);
     if (status)
         return status;
-    char *path = home_run_file(in->home, run, HOME_JOURNAL);
+    char *path = home_run_file(in->home, run, RUNDIR_JOURNAL);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
         struct error why = {0};
         if (errno != ENOENT) {
-            error_errno(&why, STATUS_FAILED, errno, "%s: cannot open", HOME_JOURNAL);
+            error_errno(&why, STATUS_FAILED, errno, "%s: cannot open", RUNDIR_JOURNAL);
             status = note_unreadable(in, run, why.text, err);
         }
     } else if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        status = note_unreadable(in, run, HOME_JOURNAL ": not a regular file", err);
+        status = note_unreadable(in, run, RUNDIR_JOURNAL ": not a regular file", err);
     } else if (!(st.st_size == m.offset && (int64_t)st.st_ino == m.inode && (int64_t)st.st_dev == m.device)) {
         status = take_open(in, run, fd, &st, &m, budget, out, err);
     }

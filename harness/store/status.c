@@ -1,3 +1,4 @@
+#include "harness/base/format.h"
 #include "harness/store/status.h"
 
 #include <math.h>
@@ -166,24 +167,6 @@ char *status_counts(const json_t *sweep, char *to)
     return to;
 }
 
-char *status_duration(double seconds, char *to)
-{
-    if (!(seconds >= 0) || seconds > 1e9) {
-        snprintf(to, 32, "-");
-        return to;
-    }
-    long long s = llround(seconds);
-    if (s < 60)
-        snprintf(to, 32, "%llds", s);
-    else if (s < 3600)
-        snprintf(to, 32, "%lldm%02llds", s / 60, s % 60);
-    else if (s < 86400)
-        snprintf(to, 32, "%lldh%02lldm", s / 3600, s / 60 % 60);
-    else
-        snprintf(to, 32, "%lldd%02lldh", s / 86400, s / 3600 % 24);
-    return to;
-}
-
 char *status_live(const json_t *live, char *to)
 {
     char left[32], loss[32] = "-", shared[32] = "";
@@ -192,7 +175,7 @@ char *status_live(const json_t *live, char *to)
         snprintf(loss, sizeof loss, "%.4f", json_number_value(value));
     else if (json_is_string(value))
         snprintf(loss, sizeof loss, "%s", json_string_value(value));
-    status_duration(json_is_number(seconds) ? json_number_value(seconds) : -1, left);
+    format_duration(left, json_is_number(seconds) ? json_number_value(seconds) : -1);
     long long pack = (long long)json_integer_value(json_object_get(live, "pack"));
     if (pack > 1)
         snprintf(shared, sizeof shared, "  pack of %lld", pack);

@@ -27,7 +27,4 @@ char *status_counts(const json_t *sweep, char *to);
 /* A row of "live" as one line without a newline: id, variant, seed, step, loss, time left. to holds 256 bytes. */
 char *status_live(const json_t *live, char *to);
 
-/* Seconds as "12s", "3m20s", "4h05m", "2d03h"; "-" when negative or not finite. to holds 32 bytes. Returns to. */
-char *status_duration(double seconds, char *to);
-
 #endif

@@ -8,6 +8,7 @@
 #include "core/trained/fold.h"
 #include "core/base/memory.h"
 #include "core/model/schedule.h"
+#include "core/base/rundir.h"
 #include "harness/verbs/commands.h"
 #include "harness/verbs/model_options.h"
 #include "harness/base/options.h"
@@ -194,8 +195,8 @@ static int journal_rows(const struct bench_arguments *a, enum bench_kind kind, i
     return status;
 }
 
-static int run_plan(const struct bench_arguments *a, enum bench_kind kind, const struct plan *plan,
-                    const struct model *m, struct error *err)
+static int run_plan(const struct bench_arguments *a, enum bench_kind kind, const struct plan *plan, struct model *m,
+                    struct error *err)
 {
     for (int c = 0; c < plan->context.count; c++)
         for (int b = 0; b < plan->batch.count; b++) {
@@ -229,7 +230,7 @@ static int choose_sites(const struct bench_arguments *a, const struct config *cf
     return STATUS_OK;
 }
 
-static int bench_loaded(struct bench_arguments *a, const struct loaded_model *l, struct error *err)
+static int bench_loaded(struct bench_arguments *a, struct loaded_model *l, struct error *err)
 {
     struct model folded = {0}, m;
     enum taper_sites sites;
@@ -276,7 +277,7 @@ static int bench_exec(int argc, char **argv, struct error *err)
         status = parse_numbers(&a, err);
     if (status)
         return status;
-    char *journal = a.run && !a.journal ? file_join(a.run, "journal.jsonl") : NULL;
+    char *journal = a.run && !a.journal ? file_join(a.run, RUNDIR_JOURNAL) : NULL;
     if (journal)
         a.journal = journal;
     struct loaded_model_options load = {.threads = a.options.threads, .device = a.run ? LOAD_AS_TRAINED : LOAD_CPU};
@@ -293,28 +294,36 @@ static int bench_exec(int argc, char **argv, struct error *err)
     return status;
 }
 
+static const struct option_row bench_options[] = {
+    {"run", 0, "DIR", "DIR/checkpoint.safetensors, with rows into DIR/journal.jsonl"},
+    {"kind", 0, "decode|last-token|all",
+     "decode: a token at a time with a cache; last-token: the forward of whole windows (all)"},
+    {"batch", 0, "LIST", "sequences at once: 1,16,64 (decode 1; last-token 1,4)"},
+    {"context", 0, "LIST", "tokens (decode: the model's context; last-token: 128,256,512)"},
+    {"sites", 0, "internal|all",
+     "the norms that differ: internal or all (those the model tapers; internal where it tapers none)"},
+    {"weights", 0, "fp32|bf16", "fp32, or bf16 with sums in fp32; decode on the CPU only"},
+    {"repeats", 0, "N", "timed rounds (decode 15, last-token 50)"},
+    {"warmups", 0, "N", "untimed rounds before them (decode 2, last-token 10)"},
+    {"tokens", 0, "N", "decode: tokens timed in a round (32)"},
+    {"ops", 0, NULL, "decode over the ops table instead of the CPU's own decoder"},
+    {"device", 0, "cpu|cuda", "cpu or cuda (with --run: where the run was trained, else cpu)"},
+    OPTION_THREADS,
+    {"plan", 0, "JSON", "kinds with their lists, as `after: bench:` of a sweep has them"},
+    {"journal", 0, "FILE", "append rows of the table bench to a run's journal"},
+    {"json", 0, NULL, "one JSON object a row"},
+    {0},
+};
+
 const struct command cmd_bench = {
-    "bench",
-    "CHECKPOINT | --run DIR [--kind decode|last-token|all] [--batch LIST] [--context LIST] [--sites internal|all]\n"
-    "       [--weights fp32|bf16] [--repeats N] [--warmups N] [--tokens N] [--ops] [--device D] [--threads N]\n"
-    "       [--plan JSON] [--journal FILE] [--json]",
-    "time a model with norms, with explicit scaling, and folded",
-    "  CHECKPOINT      any checkpoint, or the directory of a run\n"
-    "  --run DIR       DIR/checkpoint.safetensors, with rows into DIR/journal.jsonl\n"
-    "  --kind K        decode: a token at a time with a cache; last-token: the forward of whole windows (all)\n"
-    "  --batch LIST    sequences at once: 1,16,64 (decode 1; last-token 1,4)\n"
-    "  --context LIST  tokens (decode: the model's context; last-token: 128,256,512)\n"
-    "  --sites S       the norms that differ: internal or all (those the model tapers; internal where it tapers none)\n"
-    "  --weights W     fp32, or bf16 with sums in fp32; decode on the CPU only\n"
-    "  --repeats N     timed rounds (decode 15, last-token 50) after --warmups N untimed ones (2, 10)\n"
-    "  --tokens N      decode: tokens timed in a round (32)\n"
-    "  --ops           decode over the ops table instead of the CPU's own decoder\n"
-    "  --device D      cpu or cuda (with --run: where the run was trained, else cpu)\n"
-    "  --threads N     CPU threads (all that the process may use)\n"
-    "  --plan JSON     kinds with their lists, as `after: bench:` of a sweep has them\n"
-    "  --journal FILE  append rows of the table bench to a run's journal\n"
-    "  --json          one JSON object a row\n\n"
-    "Variants: baseline computes the norms, unfused scales by c and gamma_tilde, fused has nothing there. They take "
-    "turns\n"
-    "in one process, on the same weights in the same memory; times are medians with the quartiles behind them.\n",
-    bench_exec};
+    .name = "bench",
+    .operands = "[CHECKPOINT]",
+    .brief = "time a model with norms, with explicit scaling, and folded",
+    .about = "  CHECKPOINT      any checkpoint, or the directory of a run\n",
+    .options = bench_options,
+    .notes = "Variants: baseline computes the norms, unfused scales by c and gamma_tilde, fused has nothing "
+             "there. They take turns\n"
+             "in one process, on the same weights in the same memory; times are medians with the quartiles behind "
+             "them.\n",
+    .exec = bench_exec,
+};

@@ -1,40 +1,12 @@
-/* Completion scripts, made from the command table: verbs, and the options that their help lists. */
+/* Completion scripts for three shells, made from the command table and the rows of its options. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/config/config.h"
 #include "harness/verbs/commands.h"
 #include "harness/results/plot_figure.h"
 #include "harness/results/table.h"
-
-/* `valued`: the option takes a value, which the help names. */
-typedef void each_option(const char *option, size_t length, bool valued, const char *text, size_t text_length);
-
-/* Options stand at the beginning of a help line: "  -f, --follow ARG   what it does". */
-static void for_each_option(const struct command *command, each_option *each)
-{
-    for (const char *line = command->help; line && *line; line = strchr(line, '\n'), line += line != NULL) {
-        size_t length = strcspn(line, "\n");
-        const char *at = line + strspn(line, " ");
-        if (at == line || *at != '-')
-            continue;
-        while (*at == '-') {
-            size_t word = strcspn(at, " ,\n");
-            const char *text = line + length;
-            bool valued = false;
-            for (const char *gap = at; gap + 1 < line + length; gap++) {
-                valued = valued || (gap[0] == ' ' && gap[1] >= 'A' && gap[1] <= 'Z') || gap[1] == ':';
-                if (gap[0] == ' ' && gap[1] == ' ') {
-                    text = gap + strspn(gap, " ");
-                    break;
-                }
-            }
-            each(at, word, valued, text, (size_t)(line + length - text));
-            at += word;
-            at += *at == ',' ? 1 + strspn(at + 1, " ") : 0;
-        }
-    }
-}
 
 /* The words that a verb's first operand is one of; NULL ends them. */
 static const char *word_at(const char *verb, int i)
@@ -43,7 +15,7 @@ static const char *word_at(const char *verb, int i)
         const char *verb, *words[6];
     } fixed[] = {{"data", {"corpus", "tokenizer", "encode", "decode", "fetch"}},
                  {"debug", {"step", "train"}},
-                 {"completion", {"bash", "zsh"}}};
+                 {"completion", {"bash", "zsh", "fish"}}};
     if (strcmp(verb, "help") == 0)
         return command_at(i) ? command_at(i)->name : i > 0 && command_at(i - 1) ? "config" : NULL;
     if (strcmp(verb, "table") == 0)
@@ -56,52 +28,109 @@ static const char *word_at(const char *verb, int i)
     return NULL;
 }
 
-static void print_words(const char *verb, const char *between)
+/* What a placeholder of a value stands for. */
+enum value_kind { VALUE_NONE, VALUE_WORDS, VALUE_FILE, VALUE_DIR, VALUE_SWEEP, VALUE_KEY, VALUE_OTHER };
+
+static enum value_kind kind_of(const struct option_row *row)
 {
-    for (int i = 0; word_at(verb, i); i++)
-        printf("%s%s", i ? between : "", word_at(verb, i));
+    static const struct {
+        const char *value;
+        enum value_kind kind;
+    } kinds[] = {{"DIR", VALUE_DIR},
+                 {"FILE", VALUE_FILE},
+                 {"PROGRAM", VALUE_FILE},
+                 {"KEY", VALUE_KEY},
+                 {"KEY=VALUE", VALUE_KEY}};
+    if (!row->value)
+        return VALUE_NONE;
+    if (strcmp(row->name, "sweep") == 0)
+        return VALUE_SWEEP;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strcmp(kinds[i].value, row->value) == 0)
+            return kinds[i].kind;
+    return strchr(row->value, '|') ? VALUE_WORDS : VALUE_OTHER;
 }
 
-static void bash_option(const char *option, size_t length, bool valued, const char *text, size_t text_length)
+/* The words of "cpu|cuda", or of the key table, with a "=" where a value comes next. */
+static void print_values(const struct option_row *row)
 {
-    (void)valued, (void)text, (void)text_length;
-    printf(" %.*s", (int)length, option);
+    int count;
+    const struct config_key *keys = config_keys(&count);
+    if (kind_of(row) == VALUE_WORDS)
+        for (const char *at = row->value; *at; at++)
+            putchar(*at == '|' ? ' ' : *at);
+    for (int i = 0; i < count && kind_of(row) == VALUE_KEY; i++)
+        printf("%s%s%s", i ? " " : "", keys[i].name, strchr(row->value, '=') ? "=" : "");
+}
+
+static void print_operands(const char *verb)
+{
+    for (int i = 0; word_at(verb, i); i++)
+        printf("%s%s", i ? " " : "", word_at(verb, i));
+}
+
+#define SWEEPS "taper query \"${home[@]}\" --csv 'SELECT name FROM sweep' 2>/dev/null | tail -n +2"
+#define RUNS   "taper query \"${home[@]}\" --csv 'SELECT id FROM run' 2>/dev/null | tail -n +2"
+
+/* One case a verb and option that takes a value: what is offered after it. */
+static void bash_values(const struct command *command)
+{
+    for (const struct option_row *r = command->options; r && r->name; r++) {
+        const enum value_kind kind = kind_of(r);
+        if (kind == VALUE_NONE || kind == VALUE_OTHER)
+            continue;
+        printf("    %s:--%s", command->name, r->name);
+        if (r->letter)
+            printf("|%s:-%c", command->name, r->letter);
+        if (kind == VALUE_FILE || kind == VALUE_DIR) {
+            printf(") COMPREPLY=($(compgen -%c -- \"$word\")); return ;;\n", kind == VALUE_DIR ? 'd' : 'f');
+        } else if (kind == VALUE_SWEEP) {
+            printf(") COMPREPLY=($(compgen -W \"$(" SWEEPS ")\" -- \"$word\")); return ;;\n");
+        } else {
+            printf(") %sCOMPREPLY=($(compgen -W '",
+                   kind == VALUE_KEY && strchr(r->value, '=') ? "compopt -o nospace; " : "");
+            print_values(r);
+            printf("' -- \"$word\")); return ;;\n");
+        }
+    }
 }
 
 static void print_bash(void)
 {
-    printf("# bash completion for taper: source this, or put it into bash-completion's directory.\n"
-           "_taper()\n{\n"
-           "    local word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]} home=() i\n"
-           "    COMPREPLY=()\n"
-           "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-           "        COMPREPLY=($(compgen -W '");
+    printf(
+        "# bash completion for taper: source this, or put it into bash-completion's directory.\n"
+        "_taper()\n{\n"
+        "    local word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]} before=${COMP_WORDS[COMP_CWORD-1]} home=() i\n"
+        "    COMPREPLY=()\n"
+        "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+        "        COMPREPLY=($(compgen -W '");
     for (int i = 0; command_at(i); i++)
         printf("%s%s", i ? " " : "", command_at(i)->name);
     printf("' -- \"$word\"))\n        return\n    fi\n"
            "    for ((i = 2; i + 1 < COMP_CWORD; i++)); do\n"
            "        [ \"${COMP_WORDS[i]}\" = --home ] && home=(--home \"${COMP_WORDS[i + 1]}\")\n"
            "    done\n"
+           "    case $verb:$before in\n");
+    for (int i = 0; command_at(i); i++)
+        bash_values(command_at(i));
+    printf("    esac\n"
            "    if [[ $word == -* ]]; then\n        case $verb in\n");
     for (int i = 0; command_at(i); i++) {
         printf("        %s) COMPREPLY=($(compgen -W '--help", command_at(i)->name);
-        for_each_option(command_at(i), bash_option);
+        for (const struct option_row *r = command_at(i)->options; r && r->name; r++)
+            printf(r->letter ? " -%2$c --%1$s" : " --%1$s", r->name, r->letter);
         printf("' -- \"$word\")) ;;\n");
     }
     printf("        esac\n        return\n    fi\n"
            "    case $verb in\n"
            "    status|wait|cancel|retry|pause|resume)\n"
-           "        COMPREPLY=($(compgen -W \"$(taper query \"${home[@]}\" --csv 'SELECT name FROM sweep' 2>/dev/null "
-           "| tail -n +2)\""
-           " -- \"$word\")) ;;\n"
+           "        COMPREPLY=($(compgen -W \"$(" SWEEPS ")\" -- \"$word\")) ;;\n"
            "    show|log)\n"
-           "        COMPREPLY=($(compgen -W \"$(taper query \"${home[@]}\" --csv 'SELECT id FROM run' 2>/dev/null | "
-           "tail -n +2)\""
-           " -- \"$word\")) ;;\n");
+           "        COMPREPLY=($(compgen -W \"$(" RUNS ")\" -- \"$word\")) ;;\n");
     for (int i = 0; command_at(i); i++)
         if (word_at(command_at(i)->name, 0)) {
             printf("    %s) [ \"$COMP_CWORD\" -ne 2 ] || COMPREPLY=($(compgen -W '", command_at(i)->name);
-            print_words(command_at(i)->name, " ");
+            print_operands(command_at(i)->name);
             printf("' -- \"$word\")) ;;\n");
         }
     printf("    esac\n}\n"
@@ -109,23 +138,39 @@ static void print_bash(void)
 }
 
 /* Inside single quotes of an _arguments specification: what would end it, or mean something to it, is escaped. */
-static void zsh_text(const char *text, size_t length)
+static void zsh_text(const char *text)
 {
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] == '\'')
+    for (; *text; text++) {
+        if (*text == '\'')
             printf("'\\''");
-        else if (strchr("[]:\\", text[i]))
-            printf("\\%c", text[i]);
+        else if (strchr("[]:\\", *text))
+            printf("\\%c", *text);
         else
-            putchar(text[i]);
+            putchar(*text);
     }
 }
 
-static void zsh_option(const char *option, size_t length, bool valued, const char *text, size_t text_length)
+static void zsh_option(const struct option_row *r, const char *dashes, const char *name, size_t length)
 {
-    printf(" '%.*s[", (int)length, option);
-    zsh_text(text, text_length);
-    printf(valued ? "]:value:_files'" : "]'");
+    printf(" '%s%.*s[", dashes, (int)length, name);
+    zsh_text(r->help);
+    putchar(']');
+    switch (kind_of(r)) {
+    case VALUE_NONE:
+        break;
+    case VALUE_DIR:
+        printf(":directory:_files -/");
+        break;
+    case VALUE_WORDS:
+    case VALUE_KEY:
+        printf(":value:(");
+        print_values(r);
+        putchar(')');
+        break;
+    default:
+        printf(":value:_files");
+    }
+    putchar('\'');
 }
 
 static void print_zsh(void)
@@ -135,17 +180,21 @@ static void print_zsh(void)
            "_taper() {\n    if (( CURRENT == 2 )); then\n        local -a verbs\n        verbs=(\n");
     for (int i = 0; command_at(i); i++) {
         printf("            '%s:", command_at(i)->name);
-        zsh_text(command_at(i)->brief, strlen(command_at(i)->brief));
+        zsh_text(command_at(i)->brief);
         printf("'\n");
     }
-    printf("        )\n        _describe verb verbs\n        return\n    fi\n    shift words\n    (( CURRENT-- ))\n    "
-           "case $words[1] in\n");
+    printf("        )\n        _describe verb verbs\n        return\n    fi\n    shift words\n    (( CURRENT-- ))\n"
+           "    case $words[1] in\n");
     for (int i = 0; command_at(i); i++) {
         printf("    %s) _arguments '--help[say more]'", command_at(i)->name);
-        for_each_option(command_at(i), zsh_option);
+        for (const struct option_row *r = command_at(i)->options; r && r->name; r++) {
+            zsh_option(r, "--", r->name, strlen(r->name));
+            if (r->letter)
+                zsh_option(r, "-", &r->letter, 1);
+        }
         if (word_at(command_at(i)->name, 0)) {
             printf(" '1:operand:(");
-            print_words(command_at(i)->name, " ");
+            print_operands(command_at(i)->name);
             printf(")'");
         }
         printf(" '*:operand:_files' ;;\n");
@@ -153,20 +202,67 @@ static void print_zsh(void)
     printf("    esac\n}\n_taper \"$@\"\n");
 }
 
-static int completion_exec(int argc, char **argv, struct error *err)
+/* Inside single quotes of fish. */
+static void fish_text(const char *text)
 {
-    if (argc != 2)
-        return command_usage(&cmd_completion, err, "wants the name of a shell");
-    if (strcmp(argv[1], "bash") == 0)
-        print_bash();
-    else if (strcmp(argv[1], "zsh") == 0)
-        print_zsh();
-    else
-        return command_usage(&cmd_completion, err, "no shell '%s'", argv[1]);
-    return STATUS_OK;
+    for (; *text; text++)
+        printf(*text == '\'' || *text == '\\' ? "\\%c" : "%c", *text);
 }
 
-const struct command cmd_completion = {"completion", "bash|zsh", "print a completion script for a shell",
-                                       "bash: source <(taper completion bash)\n"
-                                       "zsh:  taper completion zsh > DIRECTORY-OF-FPATH/_taper\n",
-                                       completion_exec};
+static void print_fish(void)
+{
+    printf("# fish completion for taper: put this into ~/.config/fish/completions/taper.fish.\n");
+    for (int i = 0; command_at(i); i++) {
+        const struct command *c = command_at(i);
+        printf("complete -c taper -n __fish_use_subcommand -f -a %s -d '", c->name);
+        fish_text(c->brief);
+        printf("'\n");
+        for (const struct option_row *r = c->options; r && r->name; r++) {
+            const enum value_kind kind = kind_of(r);
+            printf("complete -c taper -n '__fish_seen_subcommand_from %s' -l %s", c->name, r->name);
+            if (r->letter)
+                printf(" -s %c", r->letter);
+            if (kind == VALUE_WORDS || kind == VALUE_KEY) {
+                printf(" -x -a '");
+                print_values(r);
+                putchar('\'');
+            } else if (kind != VALUE_NONE) {
+                printf(" -r");
+            }
+            printf(" -d '");
+            fish_text(r->help);
+            printf("'\n");
+        }
+        if (word_at(c->name, 0)) {
+            printf("complete -c taper -n '__fish_seen_subcommand_from %s' -a '", c->name);
+            print_operands(c->name);
+            printf("'\n");
+        }
+    }
+}
+
+static int completion_exec(int argc, char **argv, struct error *err)
+{
+    static const struct {
+        const char *shell;
+        void (*print)(void);
+    } shells[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
+    if (argc != 2)
+        return command_usage(&cmd_completion, err, "wants the name of a shell");
+    for (size_t i = 0; i < sizeof shells / sizeof shells[0]; i++)
+        if (strcmp(argv[1], shells[i].shell) == 0) {
+            shells[i].print();
+            return STATUS_OK;
+        }
+    return command_usage(&cmd_completion, err, "no shell '%s'", argv[1]);
+}
+
+const struct command cmd_completion = {
+    .name = "completion",
+    .operands = "bash|zsh|fish",
+    .brief = "print a completion script for a shell",
+    .about = "bash: source <(taper completion bash)\n"
+             "zsh:  taper completion zsh > DIRECTORY-OF-FPATH/_taper\n"
+             "fish: taper completion fish > ~/.config/fish/completions/taper.fish\n",
+    .exec = completion_exec,
+};

@@ -68,12 +68,12 @@ static int ask_one(const struct control *c, const struct home *home, const char 
 static int control_exec(struct control *c, int argc, char **argv, struct error *err)
 {
     bool pausing = c->command == &cmd_pause || c->command == &cmd_resume;
-    const struct option_spec specs[] = {{"home", 0, NULL, &c->home, NULL, NULL},
-                                        {"json", 0, &c->as_json, NULL, NULL, NULL},
-                                        {pausing                     ? "all"
-                                         : c->command == &cmd_cancel ? "wait"
-                                                                     : NULL,
-                                         0, pausing ? &c->all : &c->wait, NULL, NULL, NULL},
+    const struct option_spec specs[] = {{.name = "home", .value = &c->home},
+                                        {.name = "json", .flag = &c->as_json},
+                                        {.name = pausing                     ? "all"
+                                                 : c->command == &cmd_cancel ? "wait"
+                                                                             : NULL,
+                                         .flag = pausing ? &c->all : &c->wait},
                                         {0}};
     struct home home = {0};
     int operands, status = options_parse(c->command, specs, argc, argv, &operands, err);
@@ -109,32 +109,70 @@ static int resume_exec(int argc, char **argv, struct error *err)
     return control_exec(&(struct control){.command = &cmd_resume}, argc, argv, err);
 }
 
-#define CONTROL_HELP                                                                                                   \
-    "  --json        print the counts as JSON\n"                                                                       \
-    "  --home DIR    the home (default: TAPER_HOME, else results/home)\n"
+static const struct option_row cancel_options[] = {
+    {"wait", 0, NULL, "return when nothing of it runs any more"},
+    {"json", 0, NULL, "print the counts as JSON"},
+    OPTION_HOME,
+    {0},
+};
 
 const struct command cmd_cancel = {
-    "cancel", "SWEEP|RUN... [--wait]", "end runs, and take them off the queue",
-    "A run that is running is asked to checkpoint and end, with all its processes, and killed when it does not; it "
-    "counts\n"
-    "as cancelled once all of them are gone. A run that another sweep wants too goes on.\n\n"
-    "  --wait        return when nothing of it runs any more\n" CONTROL_HELP,
-    cancel_exec};
+    .name = "cancel",
+    .operands = "SWEEP|RUN...",
+    .brief = "end runs, and take them off the queue",
+    .about = "A run that is running is asked to checkpoint and end, with all its processes, and killed when it "
+             "does not; it counts\n"
+             "as cancelled once all of them are gone. A run that another sweep wants too goes on.\n",
+    .options = cancel_options,
+    .exec = cancel_exec,
+};
+
+static const struct option_row retry_options[] = {
+    {"json", 0, NULL, "print the counts as JSON"},
+    OPTION_HOME,
+    {0},
+};
 
 const struct command cmd_retry = {
-    "retry", "SWEEP|RUN...", "queue failed and cancelled runs again",
-    "Runs that are done are left alone. A run that has a checkpoint goes on from it.\n\n" CONTROL_HELP, retry_exec};
+    .name = "retry",
+    .operands = "SWEEP|RUN...",
+    .brief = "queue failed and cancelled runs again",
+    .about = "Runs that are done are left alone. A run that has a checkpoint goes on from it.\n",
+    .options = retry_options,
+    .exec = retry_exec,
+};
+
+static const struct option_row pause_options[] = {
+    {"all", 0, NULL, "the same as no sweep"},
+    {"json", 0, NULL, "print the counts as JSON"},
+    OPTION_HOME,
+    {0},
+};
 
 const struct command cmd_pause = {
-    "pause", "[SWEEP...]", "start no more runs of a sweep, or none at all",
-    "What runs already goes on. Without a sweep nothing of the queue is started any more, "
-    "also\nnothing that is submitted later, until 'taper resume'; 'taper run' refuses to begin then. "
-    "A sweep that\nis paused by name goes on when 'taper run' runs it.\n\n"
-    "  --all         the same as no sweep\n" CONTROL_HELP,
-    pause_exec};
+    .name = "pause",
+    .operands = "[SWEEP...]",
+    .brief = "start no more runs of a sweep, or none at all",
+    .about = "What runs already goes on. Without a sweep nothing of the queue is started any more, also\n"
+             "nothing that is submitted later, until 'taper resume'; 'taper run' refuses to begin then. A sweep "
+             "that\n"
+             "is paused by name goes on when 'taper run' runs it.\n",
+    .options = pause_options,
+    .exec = pause_exec,
+};
 
-const struct command cmd_resume = {"resume", "[SWEEP...]",
-                                   "start runs of a paused sweep, or of the paused queue, again",
-                                   "Without a sweep the queue goes on; sweeps paused by name stay so.\n\n"
-                                   "  --all         the queue, and every sweep there is\n" CONTROL_HELP,
-                                   resume_exec};
+static const struct option_row resume_options[] = {
+    {"all", 0, NULL, "the queue, and every sweep there is"},
+    {"json", 0, NULL, "print the counts as JSON"},
+    OPTION_HOME,
+    {0},
+};
+
+const struct command cmd_resume = {
+    .name = "resume",
+    .operands = "[SWEEP...]",
+    .brief = "start runs of a paused sweep, or of the paused queue, again",
+    .about = "Without a sweep the queue goes on; sweeps paused by name stay so.\n",
+    .options = resume_options,
+    .exec = resume_exec,
+};

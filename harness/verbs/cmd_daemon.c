@@ -117,11 +117,11 @@ static int daemon_exec(int argc, char **argv, struct error *err)
     bool want_detach = false, want_stop = false, workers = false, kill = false;
     struct option_spec specs[ENGINE_OPTIONS + 6] = {{0}};
     int n = engine_option_specs(&options.engine, specs), operands;
-    specs[n++] = (struct option_spec){"home", 0, NULL, &options.home, NULL, NULL};
-    specs[n++] = (struct option_spec){"detach", 'd', &want_detach, NULL, NULL, NULL};
-    specs[n++] = (struct option_spec){"stop", 0, &want_stop, NULL, NULL, NULL};
-    specs[n++] = (struct option_spec){"workers", 0, &workers, NULL, NULL, NULL};
-    specs[n++] = (struct option_spec){"kill", 0, &kill, NULL, NULL, NULL};
+    specs[n++] = (struct option_spec){.name = "home", .value = &options.home};
+    specs[n++] = (struct option_spec){.name = "detach", .flag = &want_detach};
+    specs[n++] = (struct option_spec){.name = "stop", .flag = &want_stop};
+    specs[n++] = (struct option_spec){.name = "workers", .flag = &workers};
+    specs[n++] = (struct option_spec){.name = "kill", .flag = &kill};
     int status = options_parse(&cmd_daemon, specs, argc, argv, &operands, err);
     if (!status && operands)
         status = command_usage(&cmd_daemon, err, "takes no operands");
@@ -147,14 +147,23 @@ static int daemon_exec(int argc, char **argv, struct error *err)
     return status;
 }
 
+static const struct option_row daemon_options[] = {
+    OPTION_HOME,
+    {"detach", 'd', NULL, "go into the background once it serves"},
+    {"stop", 0, NULL, "stop the home's daemon and wait until it is gone; workers go on"},
+    {"workers", 0, NULL, "with --stop: have the workers checkpoint and end too"},
+    {"kill", 0, NULL, "with --stop: kill the workers"},
+    ENGINE_ROWS,
+    {0},
+};
+
 const struct command cmd_daemon = {
-    "daemon", "[--detach] [OPTION]... | --stop [--workers|--kill]", "run the queue of a home, and answer for it",
-    "Stays in the foreground and logs to standard error and HOME/daemon.log. Ended by TERM or INT, or killed, it "
-    "leaves\n"
-    "its workers running; the next daemon takes them over.\n\n"
-    "  --home DIR            the home (default: TAPER_HOME, else results/home)\n"
-    "  -d, --detach          go into the background once it serves\n"
-    "  --stop                stop the home's daemon and wait until it is gone; workers go on\n"
-    "  --workers             with --stop: have the workers checkpoint and end too\n"
-    "  --kill                with --stop: kill the workers\n" ENGINE_HELP,
-    daemon_exec};
+    .name = "daemon",
+    .operands = "",
+    .brief = "run the queue of a home, and answer for it",
+    .about = "Stays in the foreground and logs to standard error and HOME/daemon.log. Ended by TERM or INT, or "
+             "killed, it leaves\n"
+             "its workers running; the next daemon takes them over.\n",
+    .options = daemon_options,
+    .exec = daemon_exec,
+};

@@ -57,26 +57,45 @@ void data_progress_end(const struct progress *progress)
         fputs("\r\033[K", stderr);
 }
 
+static const struct option_row data_options[] = {
+    {"size", 0, "SIZE", "corpus: how much"},
+    {"seed", 0, "N", "corpus: another text (1)"},
+    {"vocab", 0, "N", "tokenizer: entries of the vocabulary"},
+    {"threads", 0, "N", "corpus, tokenizer, encode: how many threads (the processors there are)"},
+    {"split", 0, "train|valid", "fetch: only this file"},
+    {"url", 0, "BASE", "fetch: where the files are (or TAPER_TINYSTORIES_URL, TAPER_NOVELS_URL)"},
+    {"sha256", 0, "SPLIT=HEX",
+     "fetch: the file's SHA-256. Without it, the sum of the first download is recorded beside the file, and later uses "
+     "are checked against that"},
+    {0},
+};
+
 const struct command cmd_data = {
-    "data", "corpus|tokenizer|encode|decode|fetch ...", "make corpora, tokenizers and token files, fetch public text",
-    "  taper data corpus --size 10M [--seed 1] OUT  write the built-in corpus (short stories) of that size;\n"
-    "                                               OUT may be - for standard output; a smaller size gives a "
-    "beginning\n"
-    "  taper data tokenizer --vocab N TEXT OUTDIR   train a byte-level BPE vocabulary of N tokens: the 256 bytes,\n"
-    "                                               <|endoftext|> and merges; writes vocab.json and merges.txt\n"
-    "  taper data encode TOKENIZER TEXT OUT         write TEXT as a token file\n"
-    "  taper data decode TOKENIZER TOKENS           write a token file's text to standard output, byte for byte\n"
-    "  taper data fetch tinystories                 download the public text into the cache, or check what is there;\n"
-    "                                               prints the paths\n"
-    "\n"
-    "TEXT is a file or a directory of files; a line <|endoftext|> separates documents. TOKENIZER is a directory with\n"
-    "GPT-2's vocab.json and merges.txt.\n"
-    "\n"
-    "  --threads N          corpus, tokenizer, encode: how many threads (the processors there are)\n"
-    "  --split train|valid  fetch: only this file\n"
-    "  --url BASE           fetch: where the files are (or TAPER_TINYSTORIES_URL)\n"
-    "  --sha256 SPLIT=HEX   fetch: the file's SHA-256. Without it, the sum of the first download is recorded beside\n"
-    "                       the file, and later uses are checked against that\n"
-    "\n"
-    "The cache is TAPER_CACHE, else $XDG_CACHE_HOME/taper, else ~/.cache/taper. An interrupted download continues.\n",
-    data_exec};
+    .name = "data",
+    .operands = "corpus|tokenizer|encode|decode|fetch ...",
+    .brief = "make corpora, tokenizers and token files, fetch public text",
+    .about = "  taper data corpus --size 10M [--seed 1] OUT  write the built-in corpus (short stories) of that "
+             "size;\n"
+             "                                               OUT may be - for standard output; a smaller size "
+             "gives a beginning\n"
+             "  taper data tokenizer --vocab N TEXT OUTDIR   train a byte-level BPE vocabulary of N tokens: the "
+             "256 bytes,\n"
+             "                                               <|endoftext|> and merges; writes vocab.json and "
+             "merges.txt\n"
+             "  taper data encode TOKENIZER TEXT OUT         write TEXT as a token file\n"
+             "  taper data decode TOKENIZER TOKENS           write a token file's text to standard output, byte "
+             "for byte\n"
+             "  taper data fetch tinystories|novels          download the public text into the cache, or check "
+             "what is there;\n"
+             "                                               prints the paths. novels: Jane Austen's six, 4 MB, "
+             "from Debian's\n"
+             "                                               package r-cran-janeaustenr, where there is apt-get\n"
+             "\n"
+             "TEXT is a file or a directory of files; a line <|endoftext|> separates documents. TOKENIZER is a "
+             "directory with\n"
+             "GPT-2's vocab.json and merges.txt.\n",
+    .options = data_options,
+    .notes = "The cache is TAPER_CACHE, else $XDG_CACHE_HOME/taper, else ~/.cache/taper. An interrupted download "
+             "continues.\n",
+    .exec = data_exec,
+};

@@ -36,14 +36,15 @@ static int check_splits(const struct fetch_set *set, const struct sums *sums, co
     for (int i = 0; i < set->count; i++)
         found |= split && strcmp(split, set->files[i].split) == 0;
     if (!found)
-        return error_set(err, STATUS_BAD_INPUT, "--split: %s has train and valid, got '%s'", set->name, split);
+        return error_set(err, STATUS_BAD_INPUT, "--split: %s has %s, got '%s'", set->name,
+                         set->count > 1 ? "train and valid" : set->files[0].split, split);
     for (int k = 0; k < sums->count; k++) {
         found = false;
         for (int i = 0; i < set->count; i++)
             found |= names_split(sums->given[k], set->files[i].split);
         if (!found)
-            return error_set(err, STATUS_BAD_INPUT, "--sha256: %s has train and valid, got '%s'", set->name,
-                             sums->given[k]);
+            return error_set(err, STATUS_BAD_INPUT, "--sha256: %s has %s, got '%s'", set->name,
+                             set->count > 1 ? "train and valid" : set->files[0].split, sums->given[k]);
     }
     return STATUS_OK;
 }
@@ -84,10 +85,10 @@ int data_fetch(int argc, char **argv, struct error *err)
     if (status)
         return status;
     if (operands != 1)
-        return command_usage(&cmd_data, err, "fetch wants the name of a public text: tinystories");
+        return command_usage(&cmd_data, err, "fetch wants the name of a public text: " FETCH_NAMES);
     const struct fetch_set *set = fetch_find(argv[1]);
     if (!set)
-        return command_usage(&cmd_data, err, "no public text '%s'; there is tinystories", argv[1]);
+        return command_usage(&cmd_data, err, "no public text '%s'; there are " FETCH_NAMES, argv[1]);
     status = check_splits(set, &sums, split, err);
     return status ? status : fetch_files(set, &sums, split, base, err);
 }

@@ -27,11 +27,18 @@ static int debug_exec(int argc, char **argv, struct error *err)
     return (strcmp(argv[1], "step") == 0 ? golden_step : golden_train)(argv[2], argv[3], ops, (int)threads, err);
 }
 
+static const struct option_row debug_options[] = {
+    {"ops", 0, "cpu|reference", "the implementation of the ops (cpu)"},
+    OPTION_THREADS,
+    {0},
+};
+
 const struct command cmd_debug = {
-    "debug", "step|train IN.safetensors OUT.safetensors [--ops cpu|reference] [--threads N]",
-    "run a golden file, for comparison with the reference",
-    "  step   one forward and backward of IN's parameters on its tokens: grad/, out/, stat/\n"
-    "  train  the steps of IN's trajectory on its batches: traj/, final/\n\n"
-    "  --ops cpu|reference  the implementation of the ops (cpu)\n"
-    "  --threads N          CPU threads (all that the process may use)\n",
-    debug_exec};
+    .name = "debug",
+    .operands = "step|train IN.safetensors OUT.safetensors",
+    .brief = "run a golden file, for comparison with the reference",
+    .about = "  step   one forward and backward of IN's parameters on its tokens: grad/, out/, stat/\n"
+             "  train  the steps of IN's trajectory on its batches: traj/, final/\n",
+    .options = debug_options,
+    .exec = debug_exec,
+};

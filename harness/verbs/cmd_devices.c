@@ -92,8 +92,7 @@ static int devices_exec(int argc, char **argv, struct error *err)
 {
     const char *given = NULL;
     bool as_json = false;
-    const struct option_spec specs[] = {
-        {"home", 0, NULL, &given, NULL, NULL}, {"json", 0, &as_json, NULL, NULL, NULL}, {0}};
+    const struct option_spec specs[] = {{.name = "home", .value = &given}, {.name = "json", .flag = &as_json}, {0}};
     int operands, status = options_parse(&cmd_devices, specs, argc, argv, &operands, err);
     if (!status && operands)
         status = command_usage(&cmd_devices, err, "takes no operands");
@@ -110,9 +109,17 @@ static int devices_exec(int argc, char **argv, struct error *err)
     return STATUS_OK;
 }
 
-const struct command cmd_devices = {"devices", "[--json] [--home DIR]",
-                                    "processors, GPUs, their slots, and what is missing",
-                                    "With a daemon: its slots, and which are taken.\n\n"
-                                    "  --json        the same as JSON\n"
-                                    "  --home DIR    the home (default: TAPER_HOME, else results/home)\n",
-                                    devices_exec};
+static const struct option_row devices_options[] = {
+    {"json", 0, NULL, "the same as JSON"},
+    OPTION_HOME,
+    {0},
+};
+
+const struct command cmd_devices = {
+    .name = "devices",
+    .operands = "",
+    .brief = "processors, GPUs, their slots, and what is missing",
+    .about = "With a daemon: its slots, and which are taken.\n",
+    .options = devices_options,
+    .exec = devices_exec,
+};

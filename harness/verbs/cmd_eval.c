@@ -47,7 +47,7 @@ static int run(const char *path, const struct eval_arguments *a, struct error *e
         return status;
     status = eval_text_open(&text, &l, a->text, err);
     if (!status) {
-        status = evaluate(&l.model, text.tokens, l.gate, (int)l.model.cfg.batch, a->most, NULL, &e, err);
+        status = evaluate(&l.model, text.tokens, (int)l.model.cfg.batch, a->most, NULL, &e, err);
         if (!status)
             status = print_result(&l, a, &e, err);
         eval_text_close(&text);
@@ -82,18 +82,23 @@ static int eval_exec(int argc, char **argv, struct error *err)
     return status ? status : run(argv[1], &a, err);
 }
 
+static const struct option_row eval_options[] = {
+    {"text", 0, "FILE", "the text (a file or directory); else the validation split of the checkpoint's run"},
+    {"tokens", 0, "N", "read no more than this many targets (all)"},
+    {"tokenizer", 0, "DIR", "the tokenizer of --text (`tokenizer` beside the checkpoint)"},
+    {"device", 0, "cpu|cuda", "cpu (the default) or cuda"},
+    OPTION_THREADS,
+    {"json", 0, NULL, "one JSON object"},
+    {0},
+};
+
 const struct command cmd_eval = {
-    "eval",
-    "CHECKPOINT [--text FILE] [--tokens N] [--tokenizer DIR] [--device D] [--threads N]\n"
-    "       [--json]",
-    "the loss of a checkpoint, folded or not",
-    "  CHECKPOINT       a checkpoint, a folded one, or the directory of a run\n"
-    "  --text FILE      the text (a file or directory); else the validation split of the checkpoint's run\n"
-    "  --tokens N       read no more than this many targets (all)\n"
-    "  --tokenizer DIR  the tokenizer of --text (`tokenizer` beside the checkpoint)\n"
-    "  --device D       cpu (the default) or cuda\n"
-    "  --threads N      CPU threads (all that the process may use)\n"
-    "  --json           one JSON object\n\n"
-    "The model is taken at its step's gate. The loss is the mean cross-entropy, in nats a token, without the aux "
-    "loss.\n",
-    eval_exec};
+    .name = "eval",
+    .operands = "CHECKPOINT",
+    .brief = "the loss of a checkpoint, folded or not",
+    .about = "  CHECKPOINT       a checkpoint, a folded one, or the directory of a run\n",
+    .options = eval_options,
+    .notes = "The model is taken at its step's gate. The loss is the mean cross-entropy, in nats a token, without "
+             "the aux loss.\n",
+    .exec = eval_exec,
+};

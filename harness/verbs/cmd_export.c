@@ -23,18 +23,26 @@ static int export_exec(int argc, char **argv, struct error *err)
     return status;
 }
 
+static const struct option_row export_options[] = {
+    {"widen", 0, NULL,
+     "RMSNorm with learned positions and GELU: a GPT2LMHeadModel of twice the width, the same function"},
+    {"tokenizer", 0, "DIR", "instead of `tokenizer` beside the checkpoint"},
+    {"no-tokenizer", 0, NULL, "the model alone"},
+    {0},
+};
+
 const struct command cmd_export = {
-    "export", "CHECKPOINT DIR [--widen] [--tokenizer DIR | --no-tokenizer]",
-    "write a model as Hugging Face loaders read it",
-    "  CHECKPOINT       a checkpoint, a folded one, or the directory of a run\n"
-    "  DIR              gets config.json, model.safetensors (fp32), tokenizer.json, vocab.json, merges.txt ...\n"
-    "  --widen          RMSNorm with learned positions and GELU: a GPT2LMHeadModel of twice the width, the same "
-    "function\n"
-    "  --tokenizer DIR  instead of `tokenizer` beside the checkpoint\n"
-    "  --no-tokenizer   the model alone\n\n"
-    "A model with LayerNorm, learned positions and GELU becomes a GPT2LMHeadModel, one with RMSNorm, rotary positions "
-    "and\n"
-    "SwiGLU a LlamaForCausalLM; others have no counterpart and are refused with what does not fit. Norms that are "
-    "affine\n"
-    "maps (gate 0, or folded) are written with an epsilon of 1e12 and gains 1e6 times as large.\n",
-    export_exec};
+    .name = "export",
+    .operands = "CHECKPOINT DIR",
+    .brief = "write a model as Hugging Face loaders read it",
+    .about = "  CHECKPOINT       a checkpoint, a folded one, or the directory of a run\n"
+             "  DIR              gets config.json, model.safetensors (fp32), tokenizer.json, vocab.json, "
+             "merges.txt ...\n",
+    .options = export_options,
+    .notes = "A model with LayerNorm, learned positions and GELU becomes a GPT2LMHeadModel, one with RMSNorm, "
+             "rotary positions and\n"
+             "SwiGLU a LlamaForCausalLM; others have no counterpart and are refused with what does not fit. Norms "
+             "that are affine\n"
+             "maps (gate 0, or folded) are written with an epsilon of 1e12 and gains 1e6 times as large.\n",
+    .exec = export_exec,
+};

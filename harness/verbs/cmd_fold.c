@@ -7,6 +7,7 @@
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "core/model/schedule.h"
+#include "core/base/rundir.h"
 #include "harness/verbs/commands.h"
 #include "harness/verbs/eval_text.h"
 #include "harness/verbs/model_options.h"
@@ -41,7 +42,7 @@ static void random_windows(const struct config *cfg, int count, int T, int32_t *
         windows[i] = (int32_t)rng_below(&stream, (uint64_t)i, (uint64_t)cfg->vocab);
 }
 
-static int verify(const struct fold_arguments *a, const struct loaded_model *l, const struct model *folded,
+static int verify(const struct fold_arguments *a, struct loaded_model *l, struct model *folded,
                   struct fold_check *check, struct error *err)
 {
     struct eval_text text = {0};
@@ -137,7 +138,7 @@ static void report(const struct fold_arguments *a, const struct loaded_model *l,
            a->out, sites, folded->table.site_count, check->error, check->largest, (long long)check->tokens);
 }
 
-static int fold_loaded(const struct fold_arguments *a, const struct loaded_model *l, struct error *err)
+static int fold_loaded(const struct fold_arguments *a, struct loaded_model *l, struct error *err)
 {
     struct model folded;
     struct fold_check check;
@@ -189,9 +190,9 @@ static int fold_exec(int argc, char **argv, struct error *err)
         status = model_option_threads(threads, &a.threads, err);
     if (status)
         return status;
-    a.in = a.run ? file_join(a.run, "checkpoint.safetensors") : memory_string(argv[1]);
-    a.out = a.run ? file_join(a.run, "folded.safetensors") : memory_string(argv[2]);
-    a.own_journal = a.run ? file_join(a.run, "journal.jsonl") : NULL;
+    a.in = a.run ? file_join(a.run, RUNDIR_CHECKPOINT) : memory_string(argv[1]);
+    a.out = a.run ? file_join(a.run, RUNDIR_FOLDED) : memory_string(argv[2]);
+    a.own_journal = a.run ? file_join(a.run, RUNDIR_JOURNAL) : NULL;
     if (!a.journal)
         a.journal = a.own_journal;
     status = loaded_model_open(
@@ -208,22 +209,28 @@ static int fold_exec(int argc, char **argv, struct error *err)
     return status;
 }
 
+static const struct option_row fold_options[] = {
+    {"run", 0, "DIR",
+     "DIR/checkpoint.safetensors to DIR/folded.safetensors, with DIR/journal.jsonl; fine when the run has no tapered "
+     "site: it does nothing then"},
+    {"at-gate-zero", 0, NULL, "fold although the gate is above 0: the model as it would be at 0"},
+    {"text", 0, "FILE",
+     "compare logits on this text; else on the run's validation split, or on random tokens when the model was "
+     "imported"},
+    {"tolerance", 0, "X", "largest relative difference of the logits for which OUT is written (0.001)"},
+    {"journal", 0, "FILE", "append the difference to a run's journal"},
+    {"tokenizer", 0, "DIR", "the tokenizer of --text (`tokenizer` beside the checkpoint)"},
+    OPTION_THREADS,
+    {"json", 0, NULL, "one JSON object"},
+    {0},
+};
+
 const struct command cmd_fold = {
-    "fold",
-    "CHECKPOINT OUT | --run DIR [--at-gate-zero] [--text FILE] [--tolerance X] [--journal FILE]\n"
-    "       [--tokenizer DIR] [--threads N] [--json]",
-    "fold tapered norms into the projections behind them",
-    "  CHECKPOINT       of a run whose gate has reached 0, or the directory of one\n"
-    "  OUT              the folded model: the tapered sites are gone from it\n"
-    "  --run DIR        DIR/checkpoint.safetensors to DIR/folded.safetensors, with DIR/journal.jsonl; fine when the "
-    "run\n"
-    "                   has no tapered site: it does nothing then\n"
-    "  --at-gate-zero   fold although the gate is above 0: the model as it would be at 0\n"
-    "  --text FILE      compare logits on this text; else on the run's validation split, or on random tokens when the\n"
-    "                   model was imported\n"
-    "  --tolerance X    largest relative difference of the logits for which OUT is written (0.001)\n"
-    "  --journal FILE   append the difference to a run's journal\n"
-    "  --tokenizer DIR  the tokenizer of --text (`tokenizer` beside the checkpoint)\n"
-    "  --threads N      CPU threads (all that the process may use)\n"
-    "  --json           one JSON object\n",
-    fold_exec};
+    .name = "fold",
+    .operands = "[CHECKPOINT OUT]",
+    .brief = "fold tapered norms into the projections behind them",
+    .about = "  CHECKPOINT       of a run whose gate has reached 0, or the directory of one\n"
+             "  OUT              the folded model: the tapered sites are gone from it\n",
+    .options = fold_options,
+    .exec = fold_exec,
+};

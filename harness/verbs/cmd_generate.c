@@ -28,7 +28,7 @@ static int run(const char *path, const struct loaded_model_options *load, const 
     options.sink = write_stream;
     options.arg = &stream;
     options.threads = l.threads;
-    status = generate(&l.model, l.tokenizer, l.gate, &options, &result, err);
+    status = generate(&l.model, l.tokenizer, &options, &result, err);
     if ((utf8_stream_end(&stream) != 0 || putchar('\n') == EOF || fflush(stdout) != 0) && !status)
         status = error_set(err, STATUS_FAILED, "standard output: cannot write");
     if (!status && stats)
@@ -75,8 +75,8 @@ static int generate_exec(int argc, char **argv, struct error *err)
     struct loaded_model_options load = {.tokenizer = true};
     struct numbers n = {0};
     bool greedy = false, stats = false;
-    const struct option_spec specs[] = {{.name = "prompt", .letter = 'p', .value = &o.prompt},
-                                        {.name = "tokens", .letter = 'n', .value = &n.tokens},
+    const struct option_spec specs[] = {{.name = "prompt", .value = &o.prompt},
+                                        {.name = "tokens", .value = &n.tokens},
                                         {.name = "temperature", .value = &n.temperature},
                                         {.name = "top-k", .value = &n.top_k},
                                         {.name = "top-p", .value = &n.top_p},
@@ -102,23 +102,29 @@ static int generate_exec(int argc, char **argv, struct error *err)
     return status ? status : run(argv[1], &load, &o, stats, err);
 }
 
+static const struct option_row generate_options[] = {
+    {"prompt", 0, "TEXT", "what to go on from (nothing: a new document)"},
+    {"tokens", 0, "N", "stop after N tokens (200), or earlier at <|endoftext|>"},
+    {"temperature", 0, "T", "0 is the most likely token (0.8)"},
+    {"greedy", 0, NULL, "--temperature 0"},
+    {"top-k", 0, "K", "only the K most likely (0: all)"},
+    {"top-p", 0, "P", "only the fewest whose probability reaches P (0.95; 1: all)"},
+    {"seed", 0, "S", "the same seed draws the same text (0)"},
+    {"weights", 0, "fp32|bf16", "fp32, or bf16 with sums in fp32: half the memory to read"},
+    {"no-cache", 0, NULL, "run the whole window for every token: slow, for comparison"},
+    {"tokenizer", 0, "DIR", "instead of `tokenizer` beside the checkpoint"},
+    {"device", 0, "cpu|cuda", "cpu (the default) or cuda"},
+    OPTION_THREADS,
+    {"stats", 0, NULL, "the speed, on standard error"},
+    {0},
+};
+
 const struct command cmd_generate = {
-    "generate",
-    "CHECKPOINT [--prompt TEXT] [--tokens N] [--temperature T | --greedy] [--top-k K] [--top-p P] [--seed S]\n"
-    "       [--weights fp32|bf16] [--no-cache] [--tokenizer DIR] [--device D] [--threads N] [--stats]",
-    "text from a checkpoint, folded or not",
-    "  CHECKPOINT       a checkpoint, a folded one, or the directory of a run\n"
-    "  --prompt TEXT    what to go on from (nothing: a new document)\n"
-    "  --tokens N       stop after N tokens (200), or earlier at <|endoftext|>\n"
-    "  --temperature T  0 is the most likely token (0.8); --greedy is --temperature 0\n"
-    "  --top-k K        only the K most likely (0: all)\n"
-    "  --top-p P        only the fewest whose probability reaches P (0.95; 1: all)\n"
-    "  --seed S         the same seed draws the same text (0)\n"
-    "  --weights W      fp32, or bf16 with sums in fp32: half the memory to read\n"
-    "  --no-cache       run the whole window for every token: slow, for comparison\n"
-    "  --tokenizer DIR  instead of `tokenizer` beside the checkpoint\n"
-    "  --device D       cpu (the default) or cuda\n"
-    "  --threads N      CPU threads (all that the process may use)\n"
-    "  --stats          the speed, on standard error\n\n"
-    "Text is written as it comes, whole characters only.\n",
-    generate_exec};
+    .name = "generate",
+    .operands = "CHECKPOINT",
+    .brief = "text from a checkpoint, folded or not",
+    .about = "  CHECKPOINT       a checkpoint, a folded one, or the directory of a run\n",
+    .options = generate_options,
+    .notes = "Text is written as it comes, whole characters only.\n",
+    .exec = generate_exec,
+};

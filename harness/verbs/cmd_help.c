@@ -4,6 +4,47 @@
 #include "core/config/config.h"
 #include "harness/verbs/commands.h"
 
+/* roff: a leading dot or quote, backslashes and dashes mean something there. */
+static void man_text(const char *text)
+{
+    for (const char *at = text; *at; at++)
+        if (*at == '\\')
+            fputs("\\e", stdout);
+        else if (*at == '-')
+            fputs("\\-", stdout);
+        else if (at == text && (*at == '.' || *at == '\''))
+            printf("\\&%c", *at);
+        else
+            putchar(*at);
+}
+
+/* The manual's lists of options, which stand in docs/taper.1 (make man puts them there). */
+static void print_manual(void)
+{
+    puts(".SH OPTIONS");
+    for (int i = 0; command_at(i); i++) {
+        const struct command *c = command_at(i);
+        if (!c->options)
+            continue;
+        printf(".SS %s\n", c->name);
+        for (const struct option_row *r = c->options; r->name; r++) {
+            printf(".TP\n.BR ");
+            if (r->letter)
+                printf("\\-%c \", \" ", r->letter);
+            printf("\\-\\-");
+            man_text(r->name);
+            if (r->value) {
+                printf(" \" \\fI");
+                man_text(r->value);
+                printf("\\fR\"");
+            }
+            putchar('\n');
+            man_text(r->help);
+            putchar('\n');
+        }
+    }
+}
+
 static int help_exec(int argc, char **argv, struct error *err)
 {
     if (argc > 2)
@@ -20,13 +61,20 @@ static int help_exec(int argc, char **argv, struct error *err)
         config_print_help(stdout);
         return STATUS_OK;
     }
+    if (strcmp(argv[1], "--man") == 0) {
+        print_manual();
+        return STATUS_OK;
+    }
     const struct command *command = command_find(argv[1]);
     if (!command)
         return command_usage(&cmd_help, err, "no command '%s'", argv[1]);
-    printf("usage: taper %s%s%s\n\n%s\n", command->name, command->args[0] ? " " : "", command->args, command->brief);
-    if (command->help[0])
-        printf("\n%s", command->help);
+    command_print_help(command, stdout);
     return STATUS_OK;
 }
 
-const struct command cmd_help = {"help", "[COMMAND|config]", "list the commands, or explain one", "", help_exec};
+const struct command cmd_help = {
+    .name = "help",
+    .operands = "[COMMAND|config]",
+    .brief = "list the commands, or explain one",
+    .exec = help_exec,
+};

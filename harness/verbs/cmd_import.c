@@ -20,11 +20,20 @@ static int import_exec(int argc, char **argv, struct error *err)
     return status;
 }
 
+static const struct option_row import_options[] = {
+    {"no-tokenizer", 0, NULL, "the model alone"},
+    {0},
+};
+
 const struct command cmd_import = {
-    "import", "DIR OUT [--no-tokenizer]", "read a GPT-2 or Llama model from a Hugging Face folder",
-    "  DIR             config.json; model.safetensors, or shards with their index; a byte-level BPE tokenizer\n"
-    "  OUT             a directory of its own: checkpoint.safetensors, config.json, tokenizer\n"
-    "  --no-tokenizer  the model alone\n\n"
-    "Tensors may be F32, F16, BF16 or F64. Norms with an epsilon above 1 are taken as the affine maps they are (gate "
-    "0).\n",
-    import_exec};
+    .name = "import",
+    .operands = "DIR OUT",
+    .brief = "read a GPT-2 or Llama model from a Hugging Face folder",
+    .about = "  DIR             config.json; model.safetensors, or shards with their index; a byte-level BPE "
+             "tokenizer\n"
+             "  OUT             a directory of its own: checkpoint.safetensors, config.json, tokenizer\n",
+    .options = import_options,
+    .notes = "Tensors may be F32, F16, BF16 or F64. Norms with an epsilon above 1 are taken as the affine maps "
+             "they are (gate 0).\n",
+    .exec = import_exec,
+};

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/memory.h"
+#include "core/base/rundir.h"
 #include "harness/verbs/commands.h"
 #include "harness/base/options.h"
 #include "harness/store/store.h"
@@ -97,8 +98,7 @@ static int log_exec(int argc, char **argv, struct error *err)
 {
     const char *given = NULL;
     bool following = false, there = false;
-    const struct option_spec specs[] = {
-        {"home", 0, NULL, &given, NULL, NULL}, {"follow", 'f', &following, NULL, NULL, NULL}, {0}};
+    const struct option_spec specs[] = {{.name = "home", .value = &given}, {.name = "follow", .flag = &following}, {0}};
     struct home home = {0};
     struct store *store = NULL;
     struct store_run run;
@@ -113,7 +113,7 @@ static int log_exec(int argc, char **argv, struct error *err)
         status = store_run_find(store, argv[1], &run, err);
     store_close(store);
     if (!status) {
-        char *path = home_run_file(&home, run.id, HOME_RUN_LOG), *older = memory_format("%s.1", path);
+        char *path = home_run_file(&home, run.id, RUNDIR_LOG), *older = memory_format("%s.1", path);
         status = print_whole(older, &there, err);
         if (!status && following)
             status = follow(&home, run.id, path, err);
@@ -128,9 +128,17 @@ static int log_exec(int argc, char **argv, struct error *err)
     return status;
 }
 
+static const struct option_row log_options[] = {
+    {"follow", 'f', NULL, "go on as it grows, until the run has ended"},
+    OPTION_HOME,
+    {0},
+};
+
 const struct command cmd_log = {
-    "log", "[-f] RUN [--home DIR]", "what a run printed",
-    "RUN is the id, or as much of its beginning as no other run has. The log keeps the last 4 to 8 MiB.\n\n"
-    "  -f, --follow  go on as it grows, until the run has ended\n"
-    "  --home DIR    the home (default: TAPER_HOME, else results/home)\n",
-    log_exec};
+    .name = "log",
+    .operands = "RUN",
+    .brief = "what a run printed",
+    .about = "RUN is the id, or as much of its beginning as no other run has. The log keeps the last 4 to 8 MiB.\n",
+    .options = log_options,
+    .exec = log_exec,
+};

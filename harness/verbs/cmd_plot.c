@@ -80,7 +80,7 @@ static int plot_exec(int argc, char **argv, struct error *err)
     struct result_verb v = {.format = "svg"};
     const struct option_spec specs[] = {
         RESULT_OPTIONS(&v),
-        {.name = "format", .letter = 'f', .value = &v.format},
+        {.name = "format", .value = &v.format},
         {0},
     };
     enum plot_format format = PLOT_SVG;
@@ -102,24 +102,31 @@ static int plot_exec(int argc, char **argv, struct error *err)
     return status;
 }
 
+static const struct option_row plot_options[] = {
+    {"sweep", 0, "NAME", "of this sweep (default: the one submitted last that has data for it)"},
+    RESULT_CHOICE_ROWS,
+    {"format", 'f', "svg|png|pdf|gp", "svg (default), png, pdf, or gp: the gnuplot script with its data"},
+    {"out", 'o', "FILE", "where to (default: ID.FORMAT here; - is standard output)"},
+    OPTION_HOME,
+    {0},
+};
+
 const struct command cmd_plot = {
-    "plot",
-    "ID|all [--sweep NAME] [--where KEY=VALUE] [--by KEY] [--vary KEY] [--compare NAME] [--format svg|png|pdf|gp] "
-    "[--out FILE] [--home DIR]",
-    "a figure of the paper from the database",
-    "  fig-logit-chasing  RMS of the logits against the step\n"
-    "  fig-scale          mean s(h) before the final norm, and its target\n"
-    "  fig-radial         the gradient at h: radial parts of both losses, and tangential\n"
-    "  fig-loss           training and validation loss, and the change against the baseline\n"
-    "  fig-gate           the gate, and c * mean(s) of every site\n"
-    "  fig-decode         tokens a second of decoding, as bars\n"
-    "  fig-ablation       loss at the end against gate.end, gate.shape, aux.lambda\n"
-    "  all                every figure that has data, into the directory --out\n\n"
-    "  --sweep NAME       of this sweep (default: the one submitted last that has data for it)\n" RESULT_OPTIONS_HELP
-    "  -f, --format F     svg (default), png, pdf, or gp: the gnuplot script with its data\n"
-    "  -o, --out FILE     where to (default: ID.FORMAT here; - is standard output)\n"
-    "  --home DIR         which home (default: TAPER_HOME, else results/home)\n\n"
-    "A line is one configuration: the mean over its seeds, its band from the smallest to the largest, dotted where "
-    "seeds\n"
-    "are missing. What one figure cannot tell apart goes into further ones (ID-2.FORMAT ...). Wants gnuplot.\n",
-    plot_exec};
+    .name = "plot",
+    .operands = "ID|all",
+    .brief = "a figure of the paper from the database",
+    .about = "  fig-logit-chasing  RMS of the logits against the step\n"
+             "  fig-scale          mean s(h) before the final norm, and its target\n"
+             "  fig-radial         the gradient at h: radial parts of both losses, and tangential\n"
+             "  fig-loss           training and validation loss, and the change against the baseline\n"
+             "  fig-gate           the gate, and c * mean(s) of every site\n"
+             "  fig-decode         tokens a second of decoding, as bars\n"
+             "  fig-ablation       loss at the end against gate.end, gate.shape, aux.lambda\n"
+             "  all                every figure that has data, into the directory --out\n",
+    .options = plot_options,
+    .notes = "A line is one configuration: the mean over its seeds, its band from the smallest to the largest, "
+             "dotted where seeds\n"
+             "are missing. What one figure cannot tell apart goes into further ones (ID-2.FORMAT ...). Wants "
+             "gnuplot.\n",
+    .exec = plot_exec,
+};

@@ -124,10 +124,10 @@ static int query_exec(int argc, char **argv, struct error *err)
     struct result_verb v = {0};
     int operands;
     const struct option_spec specs[] = {
-        {"csv", 0, &csv, NULL, NULL, NULL},
-        {"json", 0, &json, NULL, NULL, NULL},
+        {.name = "csv", .flag = &csv},
+        {.name = "json", .flag = &json},
         RESULT_CHOICE(&v),
-        {"file", 'f', NULL, &file, NULL, NULL},
+        {.name = "file", .value = &file},
         {0},
     };
     int status = options_parse(&cmd_query, specs, argc, argv, &operands, err);
@@ -160,15 +160,28 @@ static int query_exec(int argc, char **argv, struct error *err)
     return status;
 }
 
+static const struct option_row query_options[] = {
+    {"csv", 0, NULL, "CSV, for scripts"},
+    {"json", 0, NULL, "JSON, for scripts"},
+    {"file", 'f', "FILE", "the SQL from a file, - for standard input"},
+    {"sweep", 0, "NAME", "whose runs run_shown and the views over it hold (default: the sweep submitted last)"},
+    RESULT_CHOICE_ROWS,
+    OPTION_HOME,
+    {0},
+};
+
 const struct command cmd_query = {
-    "query", "SQL|-|-f FILE [--csv|--json] [--sweep NAME] [--where KEY=VALUE] [--compare NAME] [--home DIR]",
-    "read the database of a home with SQL",
-    "  --csv, --json   for scripts; an aligned table otherwise\n"
-    "  -f, --file FILE the SQL from a file, - for standard input\n"
-    "  --sweep NAME       whose runs run_shown and the views over it hold (default: the sweep submitted "
-    "last)\n" RESULT_OPTIONS_HELP "  --home DIR      which home (TAPER_HOME, else results/home)\n\n"
-    "Tables: sweep run sweep_run attempt step site_step eval bench event. Views: run_in_sweep run_at_point\n"
-    "step_numeric step_last eval_numeric site_step_numeric bench_numeric sweep_status run_progress run_essence.\n"
-    "Of one sweep, a configuration a group: run_shown step_shown run_against_baseline ablation group_name.\n"
-    "A measured number that is not finite is NaN, Infinity or -Infinity; the numeric views have NULL there.\n",
-    query_exec};
+    .name = "query",
+    .operands = "SQL|-",
+    .brief = "read the database of a home with SQL",
+    .options = query_options,
+    .notes = "Tables: sweep run sweep_run attempt step site_step eval bench event. Views: run_in_sweep "
+             "run_at_point\n"
+             "step_numeric step_last eval_numeric site_step_numeric bench_numeric sweep_status run_progress "
+             "run_essence.\n"
+             "Of one sweep, a configuration a group: run_shown step_shown run_against_baseline ablation "
+             "group_name.\n"
+             "A measured number that is not finite is NaN, Infinity or -Infinity; the numeric views have NULL "
+             "there.\n",
+    .exec = query_exec,
+};

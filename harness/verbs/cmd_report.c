@@ -43,11 +43,19 @@ static int report_exec(int argc, char **argv, struct error *err)
     return status;
 }
 
+static const struct option_row report_options[] = {
+    {"sweep", 0, "NAME", "of this sweep (default: the one submitted last)"},
+    RESULT_CHOICE_ROWS,
+    {"out", 'o', "FILE", "where to (default: report.html here; - is standard output)"},
+    OPTION_HOME,
+    {0},
+};
+
 const struct command cmd_report = {
-    "report", "[--sweep NAME] [--where KEY=VALUE] [--by KEY] [--vary KEY] [--compare NAME] [--out FILE] [--home DIR]",
-    "one HTML page of a sweep: what was run, tables, figures",
-    "  --sweep NAME    of this sweep (default: the one submitted last)\n" RESULT_OPTIONS_HELP
-    "  -o, --out FILE  where to (default: report.html here; - is standard output)\n"
-    "  --home DIR      which home (default: TAPER_HOME, else results/home)\n\n"
-    "The page needs nothing else: figures and styles are inside. Wants gnuplot.\n",
-    report_exec};
+    .name = "report",
+    .operands = "",
+    .brief = "one HTML page of a sweep: what was run, tables, figures",
+    .options = report_options,
+    .notes = "The page needs nothing else: figures and styles are inside. Wants gnuplot.\n",
+    .exec = report_exec,
+};

@@ -23,12 +23,17 @@ static int print_runs(const char *path, const char *home_given, bool as_json, st
         return status;
     if (home_init(&home, home_given, false, NULL) == STATUS_OK)
         store_open(&store, &home, STORE_READ, NULL);
-    status = spec_print(&spec, dataset_digests, store, stdout, as_json ? LISTING_JSON : LISTING_TEXT, err);
-    if (!status && !as_json && spec.limits.pack > 1)
-        printf("%lld runs, up to %lld of equal shape share a worker: %lld workers\n", (long long)spec.run_count,
-               (long long)spec.limits.pack, (long long)spec_workers(&spec));
-    else if (!status && !as_json)
-        printf("%lld runs\n", (long long)spec.run_count);
+    int64_t doubles;
+    status = spec_print(&spec, dataset_digests, store, stdout, as_json ? LISTING_JSON : LISTING_TEXT, &doubles, err);
+    if (!status && !as_json) {
+        printf("%lld runs", (long long)(spec.run_count - doubles));
+        if (doubles)
+            printf("; %lld named twice", (long long)doubles);
+        if (spec.limits.pack > 1)
+            printf(", up to %lld of equal shape share a worker: %lld workers", (long long)spec.limits.pack,
+                   (long long)spec_workers(&spec));
+        putchar('\n');
+    }
     store_close(store);
     home_fini(&home);
     spec_fini(&spec);
@@ -42,9 +47,9 @@ static int run_exec(int argc, char **argv, struct error *err)
     bool dry = false, as_json = false;
     struct option_spec specs[ENGINE_OPTIONS + 4] = {{0}};
     int n = engine_option_specs(&engine, specs), operands;
-    specs[n++] = (struct option_spec){"home", 0, NULL, &home, NULL, NULL};
-    specs[n++] = (struct option_spec){"dry-run", 'n', &dry, NULL, NULL, NULL};
-    specs[n++] = (struct option_spec){"json", 0, &as_json, NULL, NULL, NULL};
+    specs[n++] = (struct option_spec){.name = "home", .value = &home};
+    specs[n++] = (struct option_spec){.name = "dry-run", .flag = &dry};
+    specs[n++] = (struct option_spec){.name = "json", .flag = &as_json};
     json_t *body = NULL;
     int status = options_parse(&cmd_run, specs, argc, argv, &operands, err);
     if (!status && operands != 1)
@@ -63,13 +68,23 @@ static int run_exec(int argc, char **argv, struct error *err)
     return status;
 }
 
+static const struct option_row run_options[] = {
+    {"dry-run", 'n', NULL, "print the runs it stands for, and do nothing"},
+    {"json", 0, NULL, "with --dry-run: as JSON"},
+    OPTION_HOME,
+    ENGINE_ROWS,
+    {0},
+};
+
 const struct command cmd_run = {
-    "run", "SPEC [--dry-run] [OPTION]...", "run a sweep here, without a daemon",
-    "Goes on where an earlier one stopped; only this sweep's runs are started. Ctrl-C has the workers checkpoint and "
-    "end,\n"
-    "a second one kills them. Exit status 0 when all runs are done, 1 when one failed, 3 when it was stopped,\n"
-    "2 when the queue is paused: 'taper resume' comes first.\n\n"
-    "  -n, --dry-run         print the runs it stands for, and do nothing\n"
-    "  --json                with --dry-run: as JSON\n"
-    "  --home DIR            the home (default: TAPER_HOME, else results/home)\n" ENGINE_HELP,
-    run_exec};
+    .name = "run",
+    .operands = "SPEC",
+    .brief = "run a sweep here, without a daemon",
+    .about = "Goes on where an earlier one stopped; only this sweep's runs are started. Ctrl-C has the workers "
+             "checkpoint and end,\n"
+             "a second one kills them. Exit status 0 when all runs are done, 1 when one failed, 3 when it was "
+             "stopped,\n"
+             "2 when the queue is paused: 'taper resume' comes first.\n",
+    .options = run_options,
+    .exec = run_exec,
+};

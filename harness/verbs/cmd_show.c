@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "harness/base/format.h"
 #include "harness/verbs/commands.h"
 #include "harness/base/options.h"
 #include "harness/store/status.h"
@@ -105,8 +106,7 @@ static int show_exec(int argc, char **argv, struct error *err)
 {
     const char *given = NULL;
     bool as_json = false;
-    const struct option_spec specs[] = {
-        {"home", 0, NULL, &given, NULL, NULL}, {"json", 0, &as_json, NULL, NULL, NULL}, {0}};
+    const struct option_spec specs[] = {{.name = "home", .value = &given}, {.name = "json", .flag = &as_json}, {0}};
     struct home home = {0};
     struct store *store = NULL;
     struct store_run run;
@@ -136,9 +136,17 @@ static int show_exec(int argc, char **argv, struct error *err)
     return status;
 }
 
+static const struct option_row show_options[] = {
+    {"json", 0, NULL, "the same as JSON, times in UTC microseconds"},
+    OPTION_HOME,
+    {0},
+};
+
 const struct command cmd_show = {
-    "show", "RUN [--json] [--home DIR]", "everything known about one run",
-    "RUN is the id, or as much of its beginning as no other run has. Works without a daemon too.\n\n"
-    "  --json        the same as JSON, times in UTC microseconds\n"
-    "  --home DIR    the home (default: TAPER_HOME, else results/home)\n",
-    show_exec};
+    .name = "show",
+    .operands = "RUN",
+    .brief = "everything known about one run",
+    .about = "RUN is the id, or as much of its beginning as no other run has. Works without a daemon too.\n",
+    .options = show_options,
+    .exec = show_exec,
+};

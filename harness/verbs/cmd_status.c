@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "harness/base/format.h"
 #include "harness/daemon/client.h"
 #include "harness/verbs/commands.h"
 #include "harness/base/options.h"
@@ -103,9 +104,9 @@ static int status_exec(int argc, char **argv, struct error *err)
 {
     const char *given = NULL;
     bool as_json = false, watching = false;
-    const struct option_spec specs[] = {{"home", 0, NULL, &given, NULL, NULL},
-                                        {"json", 0, &as_json, NULL, NULL, NULL},
-                                        {"watch", 'w', &watching, NULL, NULL, NULL},
+    const struct option_spec specs[] = {{.name = "home", .value = &given},
+                                        {.name = "json", .flag = &as_json},
+                                        {.name = "watch", .flag = &watching},
                                         {0}};
     struct home home = {0};
     int operands, status = options_parse(&cmd_status, specs, argc, argv, &operands, err);
@@ -122,10 +123,19 @@ static int status_exec(int argc, char **argv, struct error *err)
     return status;
 }
 
+static const struct option_row status_options[] = {
+    {"json", 0, NULL, "the same as JSON"},
+    {"watch", 'w', NULL, "again every second, until interrupted"},
+    OPTION_HOME,
+    {0},
+};
+
 const struct command cmd_status = {
-    "status", "[SWEEP] [--json] [--watch] [--home DIR]", "how the sweeps stand, and what is running",
-    "Reads the database, so it works without a daemon too. Times are local; in JSON they are UTC, in microseconds.\n\n"
-    "  --json        the same as JSON\n"
-    "  -w, --watch   again every second, until interrupted\n"
-    "  --home DIR    the home (default: TAPER_HOME, else results/home)\n",
-    status_exec};
+    .name = "status",
+    .operands = "[SWEEP]",
+    .brief = "how the sweeps stand, and what is running",
+    .about = "Reads the database, so it works without a daemon too. Times are local; in JSON they are UTC, in "
+             "microseconds.\n",
+    .options = status_options,
+    .exec = status_exec,
+};

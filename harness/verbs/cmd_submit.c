@@ -11,8 +11,7 @@ static int submit_exec(int argc, char **argv, struct error *err)
 {
     const char *given = NULL;
     bool as_json = false, by_daemon;
-    const struct option_spec specs[] = {
-        {"home", 0, NULL, &given, NULL, NULL}, {"json", 0, &as_json, NULL, NULL, NULL}, {0}};
+    const struct option_spec specs[] = {{.name = "home", .value = &given}, {.name = "json", .flag = &as_json}, {0}};
     struct home home = {0};
     json_t *body = NULL, *reply = NULL;
     int operands, status = options_parse(&cmd_submit, specs, argc, argv, &operands, err);
@@ -41,9 +40,18 @@ static int submit_exec(int argc, char **argv, struct error *err)
     return status;
 }
 
+static const struct option_row submit_options[] = {
+    {"json", 0, NULL, "print the counts as JSON"},
+    OPTION_HOME,
+    {0},
+};
+
 const struct command cmd_submit = {
-    "submit", "SPEC [--json] [--home DIR]", "queue the runs of a sweep",
-    "The file is checked whole: nothing is queued unless all of it is right. A run that exists is not repeated.\n\n"
-    "  --json        print the counts as JSON\n"
-    "  --home DIR    the home (default: TAPER_HOME, else results/home)\n",
-    submit_exec};
+    .name = "submit",
+    .operands = "SPEC",
+    .brief = "queue the runs of a sweep",
+    .about = "The file is checked whole: nothing is queued unless all of it is right. A run that exists is not "
+             "repeated.\n",
+    .options = submit_options,
+    .exec = submit_exec,
+};

@@ -62,7 +62,7 @@ static int table_exec(int argc, char **argv, struct error *err)
     struct result_verb v = {.format = "md"};
     const struct option_spec specs[] = {
         RESULT_OPTIONS(&v),
-        {.name = "format", .letter = 'f', .value = &v.format},
+        {.name = "format", .value = &v.format},
         {0},
     };
     enum table_format format = TABLE_MARKDOWN;
@@ -84,26 +84,32 @@ static int table_exec(int argc, char **argv, struct error *err)
     return status;
 }
 
+static const struct option_row table_options[] = {
+    {"sweep", 0, "NAME", "of this sweep (default: the one submitted last that has rows for it; table-runs: all)"},
+    RESULT_CHOICE_ROWS,
+    {"format", 'f', "md|csv|tex|json|html", "md (default), csv, tex (wants booktabs), json, html"},
+    {"out", 'o', "FILE", "write there instead of to standard output"},
+    OPTION_HOME,
+    {0},
+};
+
 const struct command cmd_table = {
-    "table",
-    "ID|all [--sweep NAME] [--where KEY=VALUE] [--by KEY] [--vary KEY] [--compare NAME] [--format "
-    "md|csv|tex|json|html] [--out FILE] [--home DIR]",
-    "a table of the paper from the database",
-    "  table-tinystories  validation loss by configuration, and the change against the baseline\n"
-    "  table-decode       tokens a second of decoding, norms computed, scaled, folded\n"
-    "  table-last-token   the same of the forward pass of a whole context\n"
-    "  table-gpt2         GPT-2 fine-tuned: loss beside the published\n"
-    "  table-ablation     the end of training against gate.end, gate.shape, aux.lambda\n"
-    "  table-runs         every run: where, how long, how it ended\n"
-    "  table-theory       propositions 1 and 2 and the fold, checked on what was logged\n"
-    "  all                every table, a file each in the directory --out\n\n"
-    "  --sweep NAME       of this sweep (default: the one submitted last that has rows for it; table-runs: "
-    "all)\n" RESULT_OPTIONS_HELP "  -f, --format F     md (default), csv, tex (wants booktabs), json, html\n"
-    "  -o, --out FILE     write there instead of to standard output\n"
-    "  --home DIR         which home (default: TAPER_HOME, else results/home)\n\n"
-    "A row is one configuration: every key that differs within the sweep is a column, and n counts its seeds. Means "
-    "are\n"
-    "over the seeds, ± the sample standard deviation; [low, high] is a 95% t-interval. Runs that failed, are missing "
-    "or\n"
-    "not finite are named in the notes; outliers too, and they stay in the mean.\n",
-    table_exec};
+    .name = "table",
+    .operands = "ID|all",
+    .brief = "a table of the paper from the database",
+    .about = "  table-tinystories  validation loss by configuration, and the change against the baseline\n"
+             "  table-decode       tokens a second of decoding, norms computed, scaled, folded\n"
+             "  table-last-token   the same of the forward pass of a whole context\n"
+             "  table-gpt2         GPT-2 fine-tuned: loss beside the published\n"
+             "  table-ablation     the end of training against gate.end, gate.shape, aux.lambda\n"
+             "  table-runs         every run: where, how long, how it ended\n"
+             "  table-theory       propositions 1 and 2 and the fold, checked on what was logged\n"
+             "  all                every table, a file each in the directory --out\n",
+    .options = table_options,
+    .notes = "A row is one configuration: every key that differs within the sweep is a column, and n counts its "
+             "seeds. Means are\n"
+             "over the seeds, ± the sample standard deviation; [low, high] is a 95% t-interval. Runs that failed, "
+             "are missing or\n"
+             "not finite are named in the notes; outliers too, and they stay in the mean.\n",
+    .exec = table_exec,
+};

@@ -124,8 +124,8 @@ static int train_exec(int argc, char **argv, struct error *err)
 {
     const char *dir = NULL, **pairs = calloc((size_t)argc + 1, sizeof *pairs), **next = pairs;
     bool resume = false, profile = false;
-    const struct option_spec specs[] = {{.name = "set", .letter = 's', .each = collect, .arg = &next},
-                                        {.name = "out", .letter = 'o', .value = &dir},
+    const struct option_spec specs[] = {{.name = "set", .each = collect, .arg = &next},
+                                        {.name = "out", .value = &dir},
                                         {.name = "resume", .flag = &resume},
                                         {.name = "profile", .flag = &profile},
                                         {0}};
@@ -145,12 +145,21 @@ static int train_exec(int argc, char **argv, struct error *err)
     return run(&cfg, &(struct train_options){.dir = dir, .fresh = !resume, .profile = profile}, err);
 }
 
+static const struct option_row train_options[] = {
+    {"set", 's', "KEY=VALUE", "one key; wins over SPEC"},
+    {"out", 'o', "DIR", "where the run goes: config.json, journal.jsonl, checkpoint.safetensors, samples.txt"},
+    {"resume", 0, NULL, "go on from DIR's checkpoint, with the same keys"},
+    {"profile", 0, NULL, "print the time of each part of the step at the end"},
+    {0},
+};
+
 const struct command cmd_train = {
-    "train", "[SPEC] [--set KEY=VALUE]... --out DIR [--resume] [--profile]", "train one model, without a database",
-    "  SPEC                 a YAML file of dotted keys ('taper help config' lists them)\n"
-    "  -s, --set KEY=VALUE  one key; wins over SPEC\n"
-    "  -o, --out DIR        where the run goes: config.json, journal.jsonl, checkpoint.safetensors, samples.txt\n"
-    "  --resume             go on from DIR's checkpoint, with the same keys\n"
-    "  --profile            print the time of each part of the step at the end\n\n"
-    "SIGTERM and Ctrl-C finish the step, save a checkpoint and stop (exit status 3); --resume goes on bit for bit.\n",
-    train_exec};
+    .name = "train",
+    .operands = "[SPEC]",
+    .brief = "train one model, without a database",
+    .about = "  SPEC                 a YAML file of dotted keys ('taper help config' lists them)\n",
+    .options = train_options,
+    .notes = "SIGTERM and Ctrl-C finish the step, save a checkpoint and stop (exit status 3); --resume goes on "
+             "bit for bit.\n",
+    .exec = train_exec,
+};

@@ -12,4 +12,9 @@ static int version_exec(int argc, char **argv, struct error *err)
     return STATUS_OK;
 }
 
-const struct command cmd_version = {"version", "", "print the version and the git revision", "", version_exec};
+const struct command cmd_version = {
+    .name = "version",
+    .operands = "",
+    .brief = "print the version and the git revision",
+    .exec = version_exec,
+};

@@ -40,7 +40,7 @@ static int wait_one(const struct home *home, const char *word, bool *done, struc
 static int wait_exec(int argc, char **argv, struct error *err)
 {
     const char *given = NULL;
-    const struct option_spec specs[] = {{"home", 0, NULL, &given, NULL, NULL}, {0}};
+    const struct option_spec specs[] = {{.name = "home", .value = &given}, {0}};
     struct home home = {0};
     bool all = true;
     int operands, status = options_parse(&cmd_wait, specs, argc, argv, &operands, err);
@@ -59,7 +59,16 @@ static int wait_exec(int argc, char **argv, struct error *err)
     return status;
 }
 
-const struct command cmd_wait = {"wait", "SWEEP|RUN... [--home DIR]", "wait until runs have ended",
-                                 "Exit status 0 when all of them are done, 1 when any failed or was cancelled.\n\n"
-                                 "  --home DIR    the home (default: TAPER_HOME, else results/home)\n",
-                                 wait_exec};
+static const struct option_row wait_options[] = {
+    OPTION_HOME,
+    {0},
+};
+
+const struct command cmd_wait = {
+    .name = "wait",
+    .operands = "SWEEP|RUN...",
+    .brief = "wait until runs have ended",
+    .about = "Exit status 0 when all of them are done, 1 when any failed or was cancelled.\n",
+    .options = wait_options,
+    .exec = wait_exec,
+};

@@ -72,11 +72,11 @@ static int worker_exec(int argc, char **argv, struct error *err)
 {
     struct words w = {0};
     const struct option_spec specs[] = {
-        {"attempt", 0, NULL, &w.attempt, NULL, NULL},       {"go", 0, NULL, &w.go, NULL, NULL},
-        {"device", 0, NULL, &w.device, NULL, NULL},         {"threads", 0, NULL, &w.threads, NULL, NULL},
-        {"grace", 0, NULL, &w.grace, NULL, NULL},           {"timeout", 0, NULL, &w.timeout, NULL, NULL},
-        {"processors", 0, NULL, &w.processors, NULL, NULL}, {"after", 0, NULL, &w.after, NULL, NULL},
-        {"payload", 0, NULL, &w.payload, NULL, NULL},       {0}};
+        {.name = "attempt", .value = &w.attempt},       {.name = "go", .value = &w.go},
+        {.name = "device", .value = &w.device},         {.name = "threads", .value = &w.threads},
+        {.name = "grace", .value = &w.grace},           {.name = "timeout", .value = &w.timeout},
+        {.name = "processors", .value = &w.processors}, {.name = "after", .value = &w.after},
+        {.name = "payload", .value = &w.payload},       {0}};
     struct supervisor_plan plan = {0};
     struct worker_plan steps;
     json_t *after = NULL;
@@ -111,20 +111,32 @@ static int worker_exec(int argc, char **argv, struct error *err)
     exit(supervisor_run(&plan)); /* its statuses are finer than an error's */
 }
 
+static const struct option_row worker_options[] = {
+    {"attempt", 0, "N,...", "the attempts' numbers (default 1)"},
+    {"device", 0, "ID", "cpu, or the GPU of the slot"},
+    {"threads", 0, "N", "CPU threads, shared by the runs; 0: as the configuration says"},
+    {"processors", 0, "LIST", "run on these processors only, such as 0-3,8"},
+    {"timeout", 0, "S,...", "end an attempt after this many seconds; 0: never"},
+    {"grace", 0, "SECONDS", "between TERM and KILL (default 30)"},
+    {"after", 0, "JSON", "what to do after training: {\"fold\":true,\"bench\":{...}}, or a list of such"},
+    {"payload", 0, "PROGRAM", "run this program, with the attempt's number, instead of the training"},
+    {"go", 0, "FD", "wait for a byte on this descriptor first; end when it closes"},
+    {0},
+};
+
 const struct command cmd_worker = {
-    "worker", "[OPTION]... RUNDIR...", "carry out one attempt of a run, or of several (started by the daemon)",
-    "Trains the run whose config.json is in RUNDIR, then does what is to be done after. The process supervises:\n"
-    "the work is done in children of it, and it ends when all of them are gone. RUNDIR/exit.json says how it went.\n"
-    "Several runs (a pack) are trained at once in one process, each as if it were alone; what follows the training is\n"
-    "done run by run once all are trained. TERM: checkpoint and end; USR1: end at once; the first real-time signal,\n"
-    "sent with a number: checkpoint and end the run of that place, from 0.\n\n"
-    "  --attempt N,...     the attempts' numbers (default 1)\n"
-    "  --device ID         cpu, or the GPU of the slot\n"
-    "  --threads N         CPU threads, shared by the runs; 0: as the configuration says\n"
-    "  --processors LIST   run on these processors only, such as 0-3,8\n"
-    "  --timeout S,...     end an attempt after this many seconds; 0: never\n"
-    "  --grace SECONDS     between TERM and KILL (default 30)\n"
-    "  --after JSON        what to do after training: {\"fold\":true,\"bench\":{...}}, or a list of such\n"
-    "  --payload PROGRAM   run this program, with the attempt's number, instead of the training\n"
-    "  --go FD             wait for a byte on this descriptor first; end when it closes\n",
-    worker_exec};
+    .name = "worker",
+    .operands = "RUNDIR...",
+    .brief = "carry out one attempt of a run, or of several (started by the daemon)",
+    .about = "Trains the run whose config.json is in RUNDIR, then does what is to be done after. The process "
+             "supervises:\n"
+             "the work is done in children of it, and it ends when all of them are gone. RUNDIR/exit.json says "
+             "how it went.\n"
+             "Several runs (a pack) are trained at once in one process, each as if it were alone; what follows "
+             "the training is\n"
+             "done run by run once all are trained. TERM: checkpoint and end; USR1: end at once; the first "
+             "real-time signal,\n"
+             "sent with a number: checkpoint and end the run of that place, from 0.\n",
+    .options = worker_options,
+    .exec = worker_exec,
+};

@@ -12,7 +12,7 @@ struct result_verb {
     struct results from;
 };
 
-/* Rows for a verb's table of options. */
+/* For a verb's options: where they go, and below their rows. */
 #define RESULT_CHOICE(verb)                                                                                            \
     {.name = "home", .value = &(verb)->home}, {.name = "sweep", .value = &(verb)->sweep},                              \
         {.name = "compare", .value = &(verb)->choice.compare},                                                         \
@@ -24,16 +24,18 @@ struct result_verb {
 #define RESULT_OPTIONS(verb)                                                                                           \
     RESULT_CHOICE(verb),                                                                                               \
     {                                                                                                                  \
-        .name = "out", .letter = 'o', .value = &(verb)->out                                                            \
+        .name = "out", .value = &(verb)->out                                                                           \
     }
 
-#define RESULT_OPTIONS_HELP                                                                                            \
-    "  --where KEY=VALUE  only runs that have it (a key of the configuration, or variant); again for more: of one "    \
-    "key\n"                                                                                                            \
-    "                     any of the values\n"                                                                         \
-    "  --by KEY           lead with this key: panels of a figure, first rows of a table\n"                             \
-    "  --vary KEY         lines of one panel for its values, last rows of a table\n"                                   \
-    "  --compare NAME     against this variant, or SWEEP/VARIANT (default: the spec's compare, else baseline)\n"
+#define RESULT_CHOICE_ROWS                                                                                             \
+    {"where", 0, "KEY=VALUE",                                                                                          \
+     "only runs that have it (a key of the configuration, or variant); again for more: of one key any of the "         \
+     "values"},                                                                                                        \
+        {"by", 0, "KEY", "lead with this key: panels of a figure, first rows of a table"},                             \
+        {"vary", 0, "KEY", "lines of one panel for its values, last rows of a table"},                                 \
+    {                                                                                                                  \
+        "compare", 0, "NAME", "against this variant, or SWEEP/VARIANT (default: the spec's compare, else baseline)"    \
+    }
 
 int result_verb_where(void *choice, const char *value, struct error *err);
 int result_verb_by(void *choice, const char *value, struct error *err);

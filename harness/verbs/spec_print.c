@@ -38,8 +38,30 @@ static void put_state(struct listing *t, struct store *s, const char *id)
     listing_text(t, store_run_find(s, id, &run, NULL) == STATUS_OK ? run_state_name(run.state) : NULL);
 }
 
+/* A run as a sweep holds it: once under each variant's name. */
+struct member {
+    char id[CONFIG_ID];
+    int variant;
+};
+
+static int compare_members(const void *x, const void *y)
+{
+    const struct member *a = x, *b = y;
+    int order = strcmp(a->id, b->id);
+    return order ? order : a->variant - b->variant;
+}
+
+static int64_t count_doubles(struct member *members, int64_t count)
+{
+    int64_t doubles = 0;
+    qsort(members, (size_t)count, sizeof *members, compare_members);
+    for (int64_t i = 1; i < count; i++)
+        doubles += compare_members(&members[i - 1], &members[i]) == 0;
+    return doubles;
+}
+
 int spec_print(const struct spec *spec, store_digests *digests, struct store *s, FILE *out, enum listing_format format,
-               struct error *err)
+               int64_t *doubles, struct error *err)
 {
     struct printing p = {.count = 0};
     struct config before = {.seed = 0};
@@ -51,6 +73,8 @@ int spec_print(const struct spec *spec, store_digests *digests, struct store *s,
             add_key(&p, spec->variants[v].pairs[i].key);
     bool states = digests && s;
     struct listing *t = begin(&p, digests != NULL, states, out, format);
+    struct member *members = memory_alloc((size_t)spec->run_count + 1, sizeof *members);
+    int64_t named = 0;
     int status = STATUS_OK;
     for (int64_t i = 0; !status && i < spec->run_count; i++) {
         struct config cfg;
@@ -67,6 +91,8 @@ int spec_print(const struct spec *spec, store_digests *digests, struct store *s,
         if (digests) {
             config_identity(&cfg, corpus, tokenizer, id);
             listing_text(t, id);
+            memcpy(members[named].id, id, sizeof id);
+            members[named++].variant = variant;
         }
         listing_text(t, spec->variants[variant].name);
         for (int k = 0; k < p.count; k++)
@@ -74,6 +100,8 @@ int spec_print(const struct spec *spec, store_digests *digests, struct store *s,
         if (states)
             put_state(t, s, id);
     }
+    *doubles = count_doubles(members, named);
+    free(members);
     int end = listing_end(t, status ? NULL : err);
     return status ? status : end;
 }

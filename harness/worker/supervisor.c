@@ -15,6 +15,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "core/base/rundir.h"
 #include "harness/base/process.h"
 #include "harness/worker/supervisor_internal.h"
 
@@ -373,7 +374,7 @@ static void refuse(const struct supervisor_plan *plan, const char *text)
 {
     fprintf(stderr, "taper: worker: %s\n", text);
     for (int i = 0; i < plan->count; i++) {
-        char *path = file_join(plan->runs[i].dir, "log.txt");
+        char *path = file_join(plan->runs[i].dir, RUNDIR_LOG);
         FILE *out = fopen(path, "ae");
         if (out) {
             fprintf(out, "worker: %s\n", text);

@@ -9,6 +9,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "core/base/rundir.h"
 #include "harness/worker/supervisor.h"
 
 static const char *const causes[] = {"exit", "signal", "timeout", "failed"};
@@ -57,7 +58,7 @@ static void text_of(const json_t *object, const char *name, char *to, size_t roo
 int supervisor_end_read(const char *dir, struct supervisor_end *end, struct error *err)
 {
     json_error_t where;
-    char *path = file_join(dir, "exit.json");
+    char *path = file_join(dir, RUNDIR_EXIT);
     json_t *object = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
     const char *cause = json_string_value(json_object_get(object, "cause"));
     *end = (struct supervisor_end){.cause = SUPERVISOR_FAILED};

@@ -11,6 +11,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "core/base/rundir.h"
 #include "harness/worker/supervisor_internal.h"
 
 static int64_t utc(void)
@@ -60,7 +61,7 @@ static int open_member(struct supervisor *s, struct member *m, const struct supe
     free(path);
     if (status)
         return status;
-    path = file_join(m->dir, "log.txt");
+    path = file_join(m->dir, RUNDIR_LOG);
     status = log_writer_open(&m->log, path, err);
     free(path);
     m->timeout_at = run->timeout > 0 ? s->begin + run->timeout : 0;
@@ -130,7 +131,7 @@ void member_finish(struct supervisor *s, struct member *m)
     /* Before anybody can know that it is over. The training of its mates may have the descriptor too. */
     flock(m->lock, LOCK_UN);
     close(m->lock);
-    char *path = file_join(m->dir, "exit.json");
+    char *path = file_join(m->dir, RUNDIR_EXIT);
     if (supervisor_end_write(path, &m->end, &err))
         member_note(m, err.text);
     free(path);

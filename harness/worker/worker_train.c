@@ -11,6 +11,7 @@
 #include "core/base/memory.h"
 #include "core/base/parallel.h"
 #include "core/train/train.h"
+#include "core/base/rundir.h"
 #include "harness/worker/worker_internal.h"
 
 /* One flag a run: what a signal handler can reach. */
@@ -42,12 +43,12 @@ static void heed_signals(int runs)
 int worker_load_config(const struct worker_job *job, const char *dir, struct config *cfg, struct error *err)
 {
     json_error_t where;
-    char *path = file_join(dir, "config.json");
+    char *path = file_join(dir, RUNDIR_CONFIG);
     json_t *object = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
     free(path);
     if (!object)
         return error_set(err, STATUS_BAD_INPUT, "config.json:%d:%d: %s", where.line, where.column, where.text);
-    int status = config_from_json(cfg, object, "config.json", err), threads = job->threads;
+    int status = config_from_json(cfg, object, RUNDIR_CONFIG, err), threads = job->threads;
     json_decref(object);
     if (status)
         return status;

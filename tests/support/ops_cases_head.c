@@ -127,14 +127,14 @@ static void probe_case(struct case_list *list, int N, int C)
     case_add(c, "tangential", BUFFER_F32, BUFFER_SET, (size_t)N);
 }
 
-enum { O_PARAMS, O_M, O_V, O_GRADS, O_NORM, O_SCALARS, O_OUTCOME };
-enum { Q_X, Q_SCALARS, Q_OUT };
-enum { FLAT = 9001 };
+enum { O_PARAMS, O_M, O_V, O_GRADS, O_NORM, O_SCALARS, O_COUNTS, O_OUTCOME, O_MISSED };
+enum { Q_X, Q_COUNTS, Q_OUT };
+enum { FLAT = 9001, COUNTERS = 4 };
 
-/* Odd offsets, a gap that must stay as it is, an empty segment, and a group that is off. */
+/* Odd offsets, a gap that must stay as it is, an empty segment, and counters that are off. */
 static const struct param_segment segments[] = {
-    {0, 1, true, GROUP_ALWAYS},   {1, 4099, true, GROUP_ALWAYS},  {4100, 33, false, GROUP_GAMMA},
-    {4200, 0, true, GROUP_TILDE}, {4200, 77, false, GROUP_TILDE}, {4277, 4723, true, GROUP_ALWAYS},
+    {0, 1, true, 0},    {1, 4099, true, 0},   {4100, 33, false, 1},
+    {4200, 0, true, 2}, {4200, 77, false, 3}, {4277, 4723, true, 0},
 };
 enum { SEGMENTS = sizeof segments / sizeof segments[0] };
 
@@ -142,9 +142,10 @@ enum { SEGMENTS = sizeof segments / sizeof segments[0] };
 enum { OUTCOME_NONE, OUTCOME_GOOD, OUTCOME_SKIP };
 enum { OUTCOME_INTS = sizeof(struct step_outcome) / sizeof(int32_t) };
 
-static void prepare_scalars(struct step_scalars *to, int variant)
+static void prepare_counts(int32_t *to, int variant)
 {
-    *to = (struct step_scalars){.gate = 0.5f, .lr = 3e-3f, .adam_step = {1 + 40 * variant, 3 * variant, 1 - variant}};
+    const int32_t counts[COUNTERS] = {1 + 40 * variant, 3 * variant, 7, 1 - variant};
+    memcpy(to, counts, sizeof counts);
 }
 
 static void prepare_adamw(const struct op_case *c, void *const *host)
@@ -152,10 +153,13 @@ static void prepare_adamw(const struct op_case *c, void *const *host)
     float *v = host[O_V];
     for (int i = 0; i < FLAT; i++) /* second moments are not negative */
         v[i] = v[i] < 0 ? -v[i] : v[i];
-    prepare_scalars(host[O_SCALARS], c->dims[0]);
-    if (host[O_OUTCOME])
-        *(struct step_outcome *)host[O_OUTCOME] = (struct step_outcome){
-            .skip = c->dims[1] == OUTCOME_SKIP, .missed_updates = {c->dims[0] * 7, c->dims[0], 0}};
+    *(struct step_scalars *)host[O_SCALARS] = (struct step_scalars){.lr = 3e-3f};
+    prepare_counts(host[O_COUNTS], c->dims[0]);
+    if (!host[O_OUTCOME])
+        return;
+    const int32_t missed[COUNTERS] = {c->dims[0] * 7, c->dims[0], 2, 0};
+    *(struct step_outcome *)host[O_OUTCOME] = (struct step_outcome){.skip = c->dims[1] == OUTCOME_SKIP};
+    memcpy(host[O_MISSED], missed, sizeof missed);
 }
 
 static void call_adamw(const struct ops *ops, struct backend *be, const struct op_case *c, void *const *p)
@@ -173,19 +177,21 @@ static void call_adamw(const struct ops *ops, struct backend *be, const struct o
                             .eps = 1e-8f,
                             .weight_decay = 0.1f,
                             .scalars = p[O_SCALARS],
-                            .outcome = p[O_OUTCOME]};
+                            .adam_step = p[O_COUNTS],
+                            .outcome = p[O_OUTCOME],
+                            .missed = p[O_MISSED]};
     ops->adamw(be, &a);
 }
 
 static void prepare_sum(const struct op_case *c, void *const *host)
 {
-    prepare_scalars(host[Q_SCALARS], c->dims[0]);
+    prepare_counts(host[Q_COUNTS], c->dims[0]);
 }
 
 static void call_sum(const struct ops *ops, struct backend *be, const struct op_case *c, void *const *p)
 {
     (void)c;
-    ops->sum_squares(be, p[Q_OUT], p[Q_X], segments, SEGMENTS, p[Q_SCALARS]);
+    ops->sum_squares(be, p[Q_OUT], p[Q_X], segments, SEGMENTS, p[Q_COUNTS]);
 }
 
 static void prepare_ema(const struct op_case *c, void *const *host)
@@ -217,7 +223,9 @@ static void optimizer_cases(struct case_list *list, int variant, double clip, do
     struct case_buffer *norm = &c->buffers[case_add(c, "norm_sq", BUFFER_F64, BUFFER_IN, 1)];
     norm->center = norm_sq, norm->std = 0;
     case_add(c, "scalars", BUFFER_F32, BUFFER_IN, SCALAR_FLOATS);
+    case_add(c, "adam_step", BUFFER_I32, BUFFER_IN, COUNTERS);
     case_add(c, "outcome", BUFFER_I32, BUFFER_IN, outcome == OUTCOME_NONE ? 0 : OUTCOME_INTS);
+    case_add(c, "missed", BUFFER_I32, BUFFER_IN, outcome == OUTCOME_NONE ? 0 : COUNTERS);
     if (outcome != OUTCOME_NONE)
         return;
     c = case_new(list, "sum_squares", "variant=%d clip=%g", variant, clip);
@@ -225,7 +233,7 @@ static void optimizer_cases(struct case_list *list, int variant, double clip, do
     c->call = call_sum;
     c->prepare = prepare_sum;
     case_add(c, "x", BUFFER_F32, BUFFER_IN, FLAT);
-    case_add(c, "scalars", BUFFER_F32, BUFFER_IN, SCALAR_FLOATS);
+    case_add(c, "adam_step", BUFFER_I32, BUFFER_IN, COUNTERS);
     c->buffers[case_add(c, "out", BUFFER_F64, BUFFER_SET, 1)].bound = 1e-12;
 }
 

@@ -11,7 +11,7 @@ enum {
     F_GAMMA_TILDE,
     F_BETA_TILDE,
     F_C,
-    F_SCALARS,
+    F_GATE,
     F_H,
     F_Y,
     F_SCALE,
@@ -27,7 +27,7 @@ enum {
     B_GAMMA_TILDE,
     B_BETA_TILDE,
     B_C,
-    B_SCALARS,
+    B_GATE,
     B_SCALE,
     B_MEAN,
     B_DH,
@@ -37,9 +37,6 @@ enum {
     B_DBETA_TILDE
 };
 enum { DIM_N, DIM_C, DIM_KIND, DIM_PHASE, DIM_FRESH };
-
-/* struct step_scalars as a buffer of floats: only the gate counts here. */
-enum { SCALAR_FLOATS = sizeof(struct step_scalars) / sizeof(float) };
 
 static struct norm_site site_of(const struct op_case *c, void *const *p, int gamma)
 {
@@ -51,7 +48,7 @@ static struct norm_site site_of(const struct op_case *c, void *const *p, int gam
                               .gamma_tilde = p[gamma + 2],
                               .beta_tilde = p[gamma + 3],
                               .c = p[gamma + 4],
-                              .scalars = p[gamma + 5]};
+                              .gate = p[gamma + 5]};
 }
 
 /* What the phase does not read is NULL, so that reading it shows. */
@@ -65,11 +62,11 @@ static void add_site(struct op_case *c, int C)
     c->buffers[case_add(c, "gamma_tilde", BUFFER_F32, BUFFER_IN, folded)].center = 1;
     case_add(c, "beta_tilde", BUFFER_F32, BUFFER_IN, folded * has_beta);
     c->buffers[case_add(c, "c", BUFFER_F32, BUFFER_IN, folded > 0)].center = 0.7;
-    int scalars = case_add(c, "scalars", BUFFER_F32, BUFFER_IN, SCALAR_FLOATS);
-    c->buffers[scalars].center = 0.37;
-    c->buffers[scalars].std = 0;
+    int gate = case_add(c, "gate", BUFFER_F32, BUFFER_IN, phase == PHASE_MIXED);
+    c->buffers[gate].center = 0.37;
+    c->buffers[gate].std = 0;
     if (phase != PHASE_NORMED)
-        c->buffers[scalars - 1].std = 0.1;
+        c->buffers[gate - 1].std = 0.1;
 }
 
 static void call_forward(const struct ops *ops, struct backend *be, const struct op_case *c, void *const *p)

@@ -2,6 +2,7 @@
 #include "tests/support/ops_case.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ------------------------------------------------------------------------------------------- sums */
 
@@ -60,7 +61,8 @@ static void sums_case(struct case_list *list, int N, bool statistics, bool aux, 
 
 /* ---------------------------------------------------------------------------------------- verdict */
 
-enum { V_SUMS, V_SCALARS, V_OUTCOME };
+enum { V_SUMS, V_SCALARS, V_OUTCOME, V_COUNTS, V_MISSED };
+enum { COUNTERS = 5 };
 enum { SCALAR_INTS = sizeof(struct step_scalars) / sizeof(int32_t) };
 enum { OUTCOME_INTS = sizeof(struct step_outcome) / sizeof(int32_t) };
 
@@ -84,6 +86,9 @@ static void call_verdict(const struct ops *ops, struct backend *be, const struct
                                    .norm_sq = sums + 2,
                                    .scalars = p[V_SCALARS],
                                    .outcome = p[V_OUTCOME],
+                                   .adam_step = p[V_COUNTS],
+                                   .missed = p[V_MISSED],
+                                   .counters = COUNTERS,
                                    .averaging = v->averaging,
                                    .limit = v->limit};
     ops->judge_step(be, &a);
@@ -94,13 +99,10 @@ static void prepare_verdict(const struct op_case *c, void *const *host)
     const struct verdict_row *v = &verdicts[c->dims[0]];
     double *sums = host[V_SUMS];
     sums[0] = v->ce, sums[1] = v->aux, sums[2] = v->norm_sq;
-    *(struct step_scalars *)host[V_SCALARS] = (struct step_scalars){.step = 17, .adam_step = {17, 0, 5}};
-    *(struct step_outcome *)host[V_OUTCOME] = (struct step_outcome){.in_a_row = v->in_a_row,
-                                                                    .stopped = v->stopped,
-                                                                    .skipped = 3,
-                                                                    .missed_updates = {2, 1, 0},
-                                                                    .last = v->stopped,
-                                                                    .ce = 9};
+    *(struct step_scalars *)host[V_SCALARS] = (struct step_scalars){.step = 17};
+    memcpy(host[V_COUNTS], (const int32_t[COUNTERS]){17, 0, 5, 0, 1}, COUNTERS * sizeof(int32_t));
+    *(struct step_outcome *)host[V_OUTCOME] = (struct step_outcome){
+        .in_a_row = v->in_a_row, .stopped = v->stopped, .skipped = 3, .last = v->stopped, .ce = 9};
 }
 
 void cases_step(struct case_list *list)
@@ -119,5 +121,7 @@ void cases_step(struct case_list *list)
         case_add(c, "sums", BUFFER_F64, BUFFER_IN, 3);
         case_add(c, "scalars", BUFFER_I32, BUFFER_IN, SCALAR_INTS);
         c->buffers[case_add(c, "outcome", BUFFER_I32, BUFFER_INOUT, OUTCOME_INTS)].bound = 0;
+        case_add(c, "adam_step", BUFFER_I32, BUFFER_IN, COUNTERS);
+        c->buffers[case_add(c, "missed", BUFFER_I32, BUFFER_ADD, COUNTERS)].bound = 0;
     }
 }

@@ -12,6 +12,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "core/base/rundir.h"
 #include "harness/store/store_internal.h"
 #include "harness/store/store_rows.h"
 
@@ -124,7 +125,7 @@ int64_t fixture_change(struct fixture *f, const char *sql)
 
 void fixture_append(struct fixture *f, const char *run, const char *bytes, size_t size)
 {
-    char *dir = home_run_dir(&f->home, run), *path = home_run_file(&f->home, run, HOME_JOURNAL);
+    char *dir = home_run_dir(&f->home, run), *path = home_run_file(&f->home, run, RUNDIR_JOURNAL);
     GOOD(file_make_directories(dir, err));
     FILE *out = fopen(path, "a");
     assert_non_null(out);
@@ -143,6 +144,8 @@ struct intake_result fixture_take(struct fixture *f, const char *run)
 
 const char fixture_two_by_two[] = "sweep: s\nvariants: {base: {taper.sites: none}, all: {taper.sites: all}}\n"
                                   "grid: {seed: [0, 1]}\nrun: {retries: 1}\n";
+
+const char fixture_eval_line[] = "{\"table\":\"eval\",\"attempt\":1,\"step\":1,\"split\":\"valid\",\"loss\":1}\n";
 
 const struct store_start fixture_start = {"local", "host", "cpu", "cpu:0", "{\"sqlite\":\"3\"}", 1};
 

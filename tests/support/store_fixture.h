@@ -44,6 +44,9 @@ struct store_submitted fixture_submit(struct fixture *f, const char *yaml);
 /* A sweep `s` of four runs: variants base and all, seeds 0 and 1, one retry. */
 extern const char fixture_two_by_two[];
 
+/* A whole line of a journal, of one row. */
+extern const char fixture_eval_line[];
+
 /* How an attempt starts on a CPU slot. */
 extern const struct store_start fixture_start;
 

@@ -148,7 +148,7 @@ static void bench_packed(struct tool_report *r, const struct ops *ops, const str
 
 /* ------------------------------------------------------------------------------------------- decode */
 
-static int bench_variants(struct tool_report *r, const struct model *m, const char *name, bool tiny, struct error *err)
+static int bench_variants(struct tool_report *r, struct model *m, const char *name, bool tiny, struct error *err)
 {
     static const int batches[] = {1, 4, 16, 64};
     const struct bench_options options = {

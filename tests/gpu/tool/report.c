@@ -133,10 +133,11 @@ static int create_half(struct backend **out, const struct backend_options *optio
     return create_with(out, options, PRECISION_BF16, err);
 }
 
-static void replay_plainly(struct backend *be, int key, void (*body)(void *arg), void *arg)
+static void replay_plainly(struct backend *be, int key, uint64_t epoch, void (*body)(void *arg), void *arg)
 {
     (void)be;
     (void)key;
+    (void)epoch;
     body(arg);
 }
 

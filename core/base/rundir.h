@@ -1,0 +1,14 @@
+/* What a run's directory holds (docs/formats.md). */
+#ifndef TAPER_CORE_BASE_RUNDIR_H
+#define TAPER_CORE_BASE_RUNDIR_H
+
+#define RUNDIR_CONFIG     "config.json"
+#define RUNDIR_LOG        "log.txt"
+#define RUNDIR_JOURNAL    "journal.jsonl"
+#define RUNDIR_CHECKPOINT "checkpoint.safetensors"
+#define RUNDIR_FOLDED     "folded.safetensors"
+#define RUNDIR_SAMPLES    "samples.txt"
+#define RUNDIR_EXIT       "exit.json"
+#define RUNDIR_TOKENIZER  "tokenizer" /* a directory */
+
+#endif
