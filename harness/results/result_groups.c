@@ -56,7 +56,20 @@ static void put_value(FILE *sql, const struct groups_made *made, const struct co
         fprintf(sql, "'%s')", key->fallback);
 }
 
-/* The keys in which the chosen runs differ: each compared with the first run's, in one pass. model.size first, since
+/* essence: the distinct configurations of the chosen runs, seeds left out. Few among many runs, as a rule. */
+static int make_essence(struct groups_made *made, struct error *err)
+{
+    static const char without[] = "'$.seed', '$.\"seed.weights\"', '$.\"seed.data\"'";
+    char *sql = memory_format("DROP TABLE IF EXISTS temp.essence; CREATE TEMP TABLE essence AS SELECT DISTINCT "
+                              "json_remove(r.config, %s) AS config%s%s%s FROM chosen m JOIN run r ON r.id = m.run",
+                              without, made->has_point ? ", json_remove(m.point, " : "", made->has_point ? without : "",
+                              made->has_point ? ") AS point" : "");
+    int status = store_make_temporary(made->store, "the distinct configurations", sql, err);
+    free(sql);
+    return status;
+}
+
+/* The keys in which the chosen runs differ: each compared with the first one's, in one pass. model.size first, since
  * the others of a preset follow from it. */
 static int differing_keys(struct groups_made *made, struct error *err)
 {
@@ -76,13 +89,13 @@ static int differing_keys(struct groups_made *made, struct error *err)
         put_value(out, made, asked[i]);
         fprintf(out, " AS f%d", i);
     }
-    fputs(" FROM chosen m JOIN run r ON r.id = m.run LIMIT 1) SELECT ", out);
+    fputs(" FROM essence m JOIN essence r ON r.rowid = m.rowid LIMIT 1) SELECT ", out);
     for (int i = 0; i < n; i++) {
         fputs(i ? ", max(" : "max(", out);
         put_value(out, made, asked[i]);
         fprintf(out, " IS NOT f%d)", i);
     }
-    fputs(" FROM first CROSS JOIN chosen m JOIN run r ON r.id = m.run", out);
+    fputs(" FROM first CROSS JOIN essence m JOIN essence r ON r.rowid = m.rowid", out);
     fclose(out);
     status = result_query(&row, made->store, "the keys that differ", sql, NULL, err);
     free(sql);
@@ -214,6 +227,8 @@ static int make_tables(struct groups_made *made, struct error *err)
         status = groups_find_baseline(made, err);
     if (!status)
         status = choose(made, err);
+    if (!status && made->sweep)
+        status = make_essence(made, err);
     if (!status && made->sweep)
         status = differing_keys(made, err);
     if (!status)

@@ -81,7 +81,7 @@ int result_sweep_query(struct result_rows *out, char **sweep, struct results *r,
 
 int result_sweep_runs(struct store *s, const char *sweep, char **text, struct error *err)
 {
-    static const char sql[] = "SELECT state, count(*) AS runs FROM (SELECT DISTINCT run, state FROM run_in_sweep "
+    static const char sql[] = "SELECT state, count(*) AS runs FROM run WHERE id IN (SELECT run FROM sweep_run "
                               "WHERE :sweep IS NULL OR sweep = :sweep) GROUP BY state "
                               "ORDER BY instr('done failed cancelled running starting queued', state)";
     struct result_rows counts;

@@ -4,8 +4,10 @@ WITH published (variant, change) AS (
     VALUES ('internal', '+0.28 to +0.34 (replication)'),
            ('internal+aux', '+0.7 to +1.5'),
            ('all+aux', '+0.8 to +1.8')),
-last AS (SELECT r.run, (SELECT gate FROM step_last l WHERE l.run = r.run) AS gate
-    FROM (SELECT DISTINCT run FROM run_shown WHERE sites <> 'none' AND state = 'done') r)
+last AS (
+    SELECT DISTINCT run, (SELECT iif(typeof(gate) = 'text', NULL, gate) FROM step s WHERE s.run = r.run
+        ORDER BY step DESC LIMIT 1) AS gate
+    FROM run_shown r WHERE sites <> 'none' AND state = 'done')
 SELECT r.grp, r.size, r.variant, r.seed, r.state, r.params, r.val_loss, r.val_loss_raw,
     (r.val_loss - r.baseline_val_loss) / r.baseline_val_loss * 100 AS change,
     iif(r.is_base OR NOT EXISTS (SELECT 1 FROM base), 0, r.baseline_val_loss) AS pair,
