@@ -52,7 +52,7 @@ PYTHON ?= /usr/bin/python3
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: help all test tests bench fuzz torture asan ubsan tsan clang lint headers format man install uninstall print-flags compdb clean FORCE
+.PHONY: help all test tests bench fuzz torture asan ubsan tsan clang lint lint-format lint-cppcheck headers format man install uninstall print-flags compdb clean FORCE
 
 all: $(BUILD)/taper ## build the program (./taper)
 ifeq ($(FLAVOUR),release)
@@ -238,10 +238,14 @@ headers: ## compile every public header alone
 	@set -e; for h in $(HEADERS); do \
 	  printf '#include "%s"\n' $$h | $(CC) $(CPPFLAGS) -std=gnu11 $(WARN) -Werror -fsyntax-only -xc -; done
 
-lint: headers ## static checks: every header alone, the formatter, the order of the rooms, cppcheck
+lint: headers lint-format lint-cppcheck ## static checks: every header alone, the formatter, the order of the rooms, cppcheck
+	tests/rooms.sh
+
+lint-format:
 	@command -v clang-format > /dev/null || { echo 'lint: no clang-format'; exit 1; }
 	clang-format --dry-run -Werror $(FORMATTED)
-	tests/rooms.sh
+
+lint-cppcheck:
 	cppcheck -q --std=c11 --enable=warning,portability --inline-suppr --suppressions-list=tests/cppcheck.txt \
 	  '-Djson_array_foreach(a,i,v)=for(i=0;i<2;i++)' '-Djson_object_foreach(o,k,v)=for(;o;)' --error-exitcode=1 -I. core harness
 

@@ -83,25 +83,13 @@ void scheduler_clear(struct scheduler *s)
 /* config.json as the store has it; the worker checks it. Left alone when it is right already. */
 static int write_config(const char *dir, const char *text, struct error *err)
 {
-    char *path = file_join(dir, RUNDIR_CONFIG), *aside = memory_format("%s.new", path);
+    char *path = file_join(dir, RUNDIR_CONFIG);
     size_t length = strlen(text);
     struct file_map old = {0};
     bool same = file_map_open(&old, path, NULL) == STATUS_OK && old.size == length && !memcmp(old.data, text, length);
-    int status = STATUS_OK;
     file_map_close(&old);
-    FILE *out = same ? NULL : fopen(aside, "we");
-    if (out) {
-        bool bad = fwrite(text, 1, length, out) != length;
-        bad |= fclose(out) != 0;
-        if (bad || rename(aside, path) != 0) {
-            status = error_errno(err, STATUS_FAILED, errno, "%s: cannot write", path);
-            unlink(aside);
-        }
-    } else if (!same) {
-        status = error_errno(err, STATUS_FAILED, errno, "%s: cannot write", path);
-    }
+    int status = same ? STATUS_OK : file_replace(path, text, length, err);
     free(path);
-    free(aside);
     return status;
 }
 

@@ -23,20 +23,8 @@ int supervisor_end_write(const char *name, const struct supervisor_end *end, str
                                (json_int_t)end->max_rss, "seconds", end->seconds, "started", (json_int_t)end->started,
                                "ended", (json_int_t)end->ended, "text", text ? text : json_string(""));
     char *bytes = object ? json_dumps(object, JSON_COMPACT) : NULL;
-    char *aside = memory_format("%s.new", name);
-    int status = STATUS_OK;
-    FILE *out = bytes ? fopen(aside, "we") : NULL;
-    if (!out)
-        status = error_errno(err, STATUS_FAILED, errno, "%s: cannot write", name);
-    if (out) {
-        int bad = fprintf(out, "%s\n", bytes) < 0;
-        bad |= fclose(out) != 0;
-        if (bad || rename(aside, name) != 0) {
-            status = error_errno(err, STATUS_FAILED, errno, "%s: cannot write", name);
-            unlink(aside);
-        }
-    }
-    free(aside);
+    int status =
+        bytes ? file_replace(name, bytes, strlen(bytes), err) : error_set(err, STATUS_MEMORY, "%s: cannot write", name);
     free(bytes);
     json_decref(object);
     return status;

@@ -5,22 +5,9 @@ if [ "$(id -u)" -ne 0 ] || ! command -v setpriv > /dev/null; then
     echo '1..0 # SKIP switching the user takes root and setpriv'
     exit 0
 fi
-T=$(mktemp -d)
+. "$(dirname "$0")/../support/tap.bash"
 trap 'chmod -R u+w "$T"; rm -rf "$T"' EXIT
 export TAPER_CACHE=$T/cache
-n=0 failed=0
-check() { # NAME COMMAND...
-    local name=$1
-    shift
-    n=$((n + 1))
-    if "$@" > "$T/log" 2>&1; then
-        echo "ok $n - $name"
-    else
-        echo "not ok $n - $name"
-        failed=1
-        sed 's/^/# /' "$T/log"
-    fi
-}
 cp "$TAPER" "$T/taper" # where another user may run it
 other() { setpriv --reuid 65534 --regid 65534 --clear-groups env TAPER_CACHE="$T/none" "$T/taper" "$@"; }
 cat > "$T/spec.yaml" <<'S'
