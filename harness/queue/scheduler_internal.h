@@ -64,6 +64,9 @@ uint64_t scheduler_room(const struct scheduler *s);
 /* Record the end of a job that has ended. True: it is gone from the list. False: to be tried again. */
 bool scheduler_settle(struct scheduler *s, struct job *job);
 
+/* An attempt that could not be started ends so. That counts, since it may be the run's own fault. */
+void scheduler_refuse(struct scheduler *s, struct job *job, const struct error *why);
+
 /* The answer to a start (executor.h). */
 void scheduler_on_start(void *arg, struct executor_job *executing, const struct executor_started *started,
                         const struct error *why);
