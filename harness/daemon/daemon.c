@@ -132,7 +132,10 @@ static void on_request(void *arg, struct server_client *client, json_t *request)
 {
     struct daemon *d = arg;
     const char *what = json_string_value(json_object_get(request, "do"));
-    if (strcmp(what, "wait") == 0) {
+    struct error err = {0};
+    if (requests_check(what, request, &err)) {
+        server_refuse(client, request, &err);
+    } else if (strcmp(what, "wait") == 0) {
         if (!answer_wait(d, client, request))
             postpone(d, client, request, true);
     } else if (strcmp(what, "stop") == 0) {
