@@ -356,6 +356,30 @@ static void cancelled_while_starting(void **state)
     bed_close();
 }
 
+/* A wish made after the cancel wins: submitted again, or retried, while it is ending, it is queued when it has ended.
+ */
+static void wanted_again_while_ending(void **state)
+{
+    (void)state;
+    struct store_changed changed;
+    bed_open(2, 0);
+    bed_submit("a", 0, 1, "");
+    bed_turn();
+    assert_int_equal(store_cancel(bed.store, "a", NULL, "test", &changed, NULL), STATUS_OK);
+    scheduler_cancel(bed.scheduler);
+    assert_true(bed.executor.jobs[0].stopped && bed.executor.jobs[1].stopped);
+    assert_int_equal(store_retry(bed.store, NULL, bed_run(1).id, &changed, NULL), STATUS_OK);
+    assert_int_equal(changed.queued, 1);
+    bed_submit("a", 0, 0, ""); /* and the other by its sweep */
+    bed_ends(0, OUTCOME_STOPPED);
+    assert_int_equal(bed.executor.count, 3);
+    assert_string_equal(bed_run(2).id, bed_run(0).id);
+    bed_ends(1, OUTCOME_SIGNAL);
+    assert_int_equal(bed_run(1).failures, 0);
+    bed_state_is(1, bed.executor.count == 4 ? RUN_RUNNING : RUN_QUEUED);
+    bed_close();
+}
+
 /* After a restart an attempt goes to the executor whose name it has; one of an executor that is not there may be
  * running all the same, and is left alone. */
 static void executors_are_found_by_name(void **state)
@@ -426,6 +450,7 @@ int main(void)
                                        WITH_HOME(a_slow_start_freezes_nothing),
                                        WITH_HOME(a_start_may_fail_late),
                                        WITH_HOME(cancelled_while_starting),
+                                       WITH_HOME(wanted_again_while_ending),
                                        WITH_HOME(executors_are_found_by_name),
                                        WITH_HOME(draining_starts_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -397,7 +397,7 @@ int store_retry(struct store *s, const char *sweep, const char *run, struct stor
     if (!status)
         status = chosen_step(s,
                              "DELETE FROM chosen WHERE id NOT IN (SELECT id FROM run WHERE state IN "
-                             "('failed', 'cancelled'))",
+                             "('failed', 'cancelled') OR cancel <> 0)",
                              NULL, NULL, 0, NULL, err);
     if (!status)
         status = chosen_step(s,
@@ -411,8 +411,8 @@ int store_retry(struct store *s, const char *sweep, const char *run, struct stor
                              sweep, "retry", now, NULL, err);
     if (!status)
         status = chosen_step(s,
-                             "UPDATE run SET state = 'queued', ended = NULL, failures = 0, not_before = 0, cancel = 0 "
-                             "WHERE id IN (SELECT id FROM chosen)",
+                             "UPDATE run SET state = iif(cancel, state, 'queued'), ended = NULL, failures = 0, "
+                             "not_before = 0, cancel = 0 WHERE id IN (SELECT id FROM chosen)",
                              NULL, NULL, 0, &out->queued, err);
     return finish(s, status, err);
 }
