@@ -33,6 +33,7 @@ static int blame(int status, int errno_value)
         return STATUS_MEMORY;
     case ENOSPC:
     case EDQUOT:
+    case EFBIG:
     case EIO:
     case EROFS:
         return STATUS_DISK;

@@ -33,6 +33,7 @@ struct trainer {
     int64_t *adam_step; /* [table.counters], host memory */
     int64_t ema_updates;
     double target;                     /* s_tgt: frozen at k_warm, or given; NaN before */
+    int64_t logged;                    /* the last step whose row is in the journal; 0: none */
     int64_t skipped, skipped_in_a_row; /* steps without an update: of the whole run, and up to the last one */
 
     struct skipped_step last_skipped; /* as far as is known; step 0: none in this process */
