@@ -323,7 +323,7 @@ static void test_full_disk(void **state)
     FILE *full = fopen("/dev/full", "w");
     if (!full)
         skip();
-    assert_int_equal(tokens_decode(&tokens, t, out, full, &err), STATUS_FAILED);
+    assert_int_equal(tokens_decode(&tokens, t, out, full, &err), STATUS_DISK);
     assert_non_null(strstr(err.text, "No space left"));
     fclose(full);
     /* Into a directory that is not there: an error, and nothing is left behind. */
