@@ -176,8 +176,8 @@ struct store_changed {
 int store_cancel(struct store *s, const char *sweep, const char *run, const char *reason, struct store_changed *out,
                  struct error *err);
 
-/* failed and cancelled runs -> queued, with a full set of retries. One that is just ending because of a cancel is queued
- * when it has ended: the later wish wins (also store_submit's). */
+/* failed and cancelled runs -> queued, with a full set of retries. One that is just ending because of a cancel is
+ * queued when it has ended: the later wish wins (also store_submit's). */
 int store_retry(struct store *s, const char *sweep, const char *run, struct store_changed *out, struct error *err);
 
 /* --------------------------------------------------------------------------------------------------- attempts
