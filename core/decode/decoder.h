@@ -24,7 +24,8 @@ struct decoder_options {
 
 struct decoder;
 
-/* STATUS_FAILED when memory or threads are out, STATUS_BAD_INPUT when the options do not fit; nothing is left then. */
+/* STATUS_MEMORY when memory is out, STATUS_FAILED when threads are, STATUS_BAD_INPUT when the options do not fit;
+ * nothing is left then. */
 int decoder_create(struct decoder **out, const struct model *m, const struct decoder_options *options,
                    struct error *err);
 void decoder_destroy(struct decoder *d); /* NULL is fine */
