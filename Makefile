@@ -30,7 +30,7 @@ endif
 CFLAGS   := -std=gnu11 -g $(OPT) $(WARN) -fopenmp -MMD -MP $(CFLAGS_EXTRA)
 CPPFLAGS := -I. -D_GNU_SOURCE $(shell pkg-config --cflags $(PKGS))
 # OpenBLAS is opened at run time (core/cpu/gemm.c); only its header is needed here.
-LDLIBS   := $(shell pkg-config --libs $(filter-out openblas,$(PKGS))) -lm -ldl -pthread
+LDLIBS   := $(shell pkg-config --libs $(filter-out openblas,$(PKGS))) -lunistring -lm -ldl -pthread
 
 CORE    := $(wildcard core/*/*.c core/*/*/*.c)
 HARNESS := $(wildcard harness/*/*.c)
@@ -52,7 +52,7 @@ PYTHON ?= /usr/bin/python3
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: help all test tests bench fuzz torture asan ubsan tsan clang lint headers format man install uninstall print-flags compdb clean FORCE
+.PHONY: help all test tests bench fuzz torture asan ubsan tsan clang lint lint-format lint-cppcheck headers format man install uninstall print-flags compdb clean FORCE
 
 all: $(BUILD)/taper ## build the program (./taper)
 ifeq ($(FLAVOUR),release)
@@ -223,7 +223,7 @@ bench: all $(BENCH_BINS) ## measure speed (never part of the tests)
 fuzz: ## feed the parsers rubbish (FUZZ_SECONDS each, seeds in tests/fuzz)
 	@$(MAKE) --no-print-directory FLAVOUR=fuzz $(FUZZ_BINS)
 	@set -e; for b in $(FUZZ_BINS); do n=$${b##*/fuzz_}; mkdir -p build/fuzz/corpus/$$n build/fuzz/found; \
-	  echo "fuzz_$$n:"; $$b -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -timeout=20 -rss_limit_mb=4096 -verbosity=0 \
+	  echo "fuzz_$$n:"; $$b -max_total_time=$(FUZZ_SECONDS) -max_len=16384 -timeout=20 -rss_limit_mb=4096 -verbosity=0 \
 	  -print_final_stats=1 -artifact_prefix=build/fuzz/found/$$n- build/fuzz/corpus/$$n tests/fuzz/$$n 2>&1 | \
 	  tee build/fuzz/$$n.log | grep -E 'number_of_executed|average_exec|ERROR|SUMMARY|artifact' || true; \
 	  if grep -qE 'ERROR|SUMMARY|runtime error' build/fuzz/$$n.log; then tail -n 40 build/fuzz/$$n.log; exit 1; fi; done
@@ -238,10 +238,14 @@ headers: ## compile every public header alone
 	@set -e; for h in $(HEADERS); do \
 	  printf '#include "%s"\n' $$h | $(CC) $(CPPFLAGS) -std=gnu11 $(WARN) -Werror -fsyntax-only -xc -; done
 
-lint: headers ## static checks: every header alone, the formatter, the order of the rooms, cppcheck
+lint: headers lint-format lint-cppcheck ## static checks: every header alone, the formatter, the order of the rooms, cppcheck
+	tests/rooms.sh
+
+lint-format:
 	@command -v clang-format > /dev/null || { echo 'lint: no clang-format'; exit 1; }
 	clang-format --dry-run -Werror $(FORMATTED)
-	tests/rooms.sh
+
+lint-cppcheck:
 	cppcheck -q --std=c11 --enable=warning,portability --inline-suppr --suppressions-list=tests/cppcheck.txt \
 	  '-Djson_array_foreach(a,i,v)=for(i=0;i<2;i++)' '-Djson_object_foreach(o,k,v)=for(;o;)' --error-exitcode=1 -I. core harness
 

@@ -12,7 +12,7 @@ static bool open_slots(struct backend *be, size_t bytes)
         s->memory = backend_memory(be, bytes);
         s->host = device_allocate_host(d, bytes);
         if (!s->host)
-            device_fail(d, "out of memory: %zu bytes of page-locked host memory asked for", bytes);
+            device_fail_as(d, STATUS_MEMORY, "out of memory: %zu bytes of page-locked host memory asked for", bytes);
         s->arrived = device_event_create(d);
         s->taken = device_event_create(d);
         if (!device_failed(d)) /* the first copy comes after the zeroing of what it fills */

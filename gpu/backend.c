@@ -67,7 +67,7 @@ static void *allocate(struct backend *be, size_t bytes, struct error *err)
     if (memory)
         return memory;
     device_memory(be->device, &free_bytes, &total_bytes);
-    error_set(err, STATUS_FAILED, "out of memory: %zu bytes asked for, %zu of %zu free on the device", bytes,
+    error_set(err, STATUS_MEMORY, "out of memory: %zu bytes asked for, %zu of %zu free on the device", bytes,
               free_bytes, total_bytes);
     return NULL;
 }
@@ -83,7 +83,7 @@ void *backend_memory(struct backend *be, size_t bytes)
     }
     void *memory = allocate(be, bytes, &err);
     if (!memory)
-        device_fail(be->device, "%s", err.text);
+        device_fail_as(be->device, err.status, "%s", err.text);
     return memory;
 }
 

@@ -30,8 +30,10 @@ void *device_stream(struct device *d);
 /* Name the op that the following calls serve; a string that stays. */
 void device_begin(struct device *d, const char *op);
 
-/* Keep the first failure. device_check keeps the failed launch of a kernel, if there was one. */
-void device_fail(struct device *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Keep the first failure, with what it is (STATUS_FAILED, or STATUS_MEMORY when there is none left). device_check keeps
+ * the failed launch of a kernel, if there was one. */
+void device_fail_as(struct device *d, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+#define device_fail(d, ...) device_fail_as(d, STATUS_FAILED, __VA_ARGS__)
 void device_check(struct device *d);
 bool device_failed(const struct device *d);
 

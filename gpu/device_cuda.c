@@ -16,11 +16,11 @@ void device_begin(struct device *d, const char *op)
     d->fault.op = op;
 }
 
-void device_fail(struct device *d, const char *format, ...)
+void device_fail_as(struct device *d, int status, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    fault_keep(&d->fault, format, args);
+    fault_keep(&d->fault, status, format, args);
     va_end(args);
 }
 
@@ -29,8 +29,8 @@ bool device_keep(struct device *d, const char *call, cudaError_t result)
     if (result == cudaSuccess)
         return true;
     /* the macro's text of the call is cut at its arguments */
-    device_fail(d, "%.*s: %s (%s)", (int)strcspn(call, "("), call, cudaGetErrorString(result),
-                cudaGetErrorName(result));
+    device_fail_as(d, result == cudaErrorMemoryAllocation ? STATUS_MEMORY : STATUS_FAILED, "%.*s: %s (%s)",
+                   (int)strcspn(call, "("), call, cudaGetErrorString(result), cudaGetErrorName(result));
     return false;
 }
 

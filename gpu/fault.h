@@ -9,11 +9,12 @@
 
 struct fault {
     const char *op; /* what the device is working on; a string that stays */
+    int status;
     char text[512]; /* "" while there is none */
 };
 
-/* Keep "op: text" if nothing is kept yet. */
-void fault_keep(struct fault *f, const char *format, va_list args);
+/* Keep the status and "op: text" if nothing is kept yet. */
+void fault_keep(struct fault *f, int status, const char *format, va_list args);
 
 /* Report and clear. */
 int fault_take(struct fault *f, struct error *err);

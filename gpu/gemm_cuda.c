@@ -32,7 +32,8 @@ static bool keep(struct device *d, const char *call, cublasStatus_t status)
 {
     if (status == CUBLAS_STATUS_SUCCESS)
         return true;
-    device_fail(d, "%s: %s", call, cublasLtGetStatusString(status));
+    device_fail_as(d, status == CUBLAS_STATUS_ALLOC_FAILED ? STATUS_MEMORY : STATUS_FAILED, "%s: %s", call,
+                   cublasLtGetStatusString(status));
     return false;
 }
 
@@ -194,7 +195,7 @@ static struct product *find(struct device *d, const struct gemm *g)
     if (!d->blas_workspace)
         d->blas_workspace = d->capturing ? NULL : device_allocate(d, WORKSPACE);
     if (!d->blas_workspace) {
-        device_fail(d, "out of memory: %d bytes asked for as cublasLt's workspace", WORKSPACE);
+        device_fail_as(d, STATUS_MEMORY, "out of memory: %d bytes asked for as cublasLt's workspace", WORKSPACE);
         return NULL;
     }
     struct matmul_cache *c = d->products;

@@ -138,6 +138,11 @@ static void rubbish_is_answered(void **state)
                                  "\xff\xfe\x01\n",
                                  "{\"v\":1,\"do\":\"cancel\"}\n",
                                  "{\"v\":1,\"do\":\"wait\"}\n",
+                                 "{\"v\":1,\"do\":\"pause\",\"sweep\":7}\n",
+                                 "{\"v\":1,\"do\":\"resume\",\"sweep\":[\"a\"]}\n",
+                                 "{\"v\":1,\"do\":\"resume\",\"all\":\"yes\"}\n",
+                                 "{\"v\":1,\"do\":\"stop\",\"kill\":1}\n",
+                                 "{\"v\":1,\"do\":\"cancel\",\"what\":{}}\n",
                                  "{\"v\":1,\"do\":\"wait\",\"what\":\"nothing\"}\n",
                                  "{\"v\":1,\"do\":\"submit\",\"text\":\"a: [\",\"path\":\"x\",\"directory\":\"/\"}\n"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {

@@ -39,7 +39,7 @@ static void check_kind(int kind, const char *sites)
     struct config cfg = config_of(kind, sites);
     struct tiny_model t;
     struct model folded;
-    struct fold_check check;
+    struct logits_difference check;
     struct error err = {0};
     int32_t windows[60];
     tiny_model_open(&t, &cfg, ops_reference(), 3);
@@ -79,7 +79,7 @@ static void test_verify_sees_a_difference(void **state)
     struct config cfg = config_of(0, "taper.sites=all");
     struct tiny_model t;
     struct model folded;
-    struct fold_check check;
+    struct logits_difference check;
     struct error err = {0};
     int32_t windows[40];
     tiny_model_open(&t, &cfg, ops_reference(), 3);

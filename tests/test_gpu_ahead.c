@@ -126,10 +126,10 @@ static void test_batches_come_through(void **state)
     sim_set_early_copies(false);
 }
 
-static void refuse(struct backend *be, const char *wanted)
+static void refuse(struct backend *be, int status, const char *wanted)
 {
     struct error err = {0};
-    assert_int_equal(gpu_ops_table()->sync(be, &err), STATUS_FAILED);
+    assert_int_equal(gpu_ops_table()->sync(be, &err), status);
     if (!strstr(err.text, wanted))
         fail_msg("want '%s' in: %s", wanted, err.text);
 }
@@ -142,15 +142,15 @@ static void test_what_has_no_room_is_refused(void **state)
     struct error err = {0};
     int32_t host[COUNT] = {0}, *batch = ops->alloc(be, sizeof host, &err);
     ops->unstage(be, batch, sizeof host);
-    refuse(be, "unstage: ");
+    refuse(be, STATUS_FAILED, "unstage: ");
     for (int i = 0; i < STAGED_MOST; i++)
         ops->stage(be, host, sizeof host / 2);
     assert_int_equal(ops->sync(be, &err), STATUS_OK);
     ops->stage(be, host, sizeof host / 2);
-    refuse(be, "stage: ");
+    refuse(be, STATUS_FAILED, "stage: ");
     ops->unstage(be, batch, sizeof host / 2);
     ops->stage(be, host, sizeof host);
-    refuse(be, "stage: 256 bytes in slots of 128");
+    refuse(be, STATUS_FAILED, "stage: 256 bytes in slots of 128");
     ops->destroy(be);
 }
 
@@ -161,7 +161,7 @@ static void test_no_memory_is_a_failure(void **state)
     sim_set_memory(sizeof host + sizeof host / 2);
     struct backend *be = open_backend();
     gpu_ops_table()->stage(be, host, sizeof host);
-    refuse(be, "stage: out of memory: ");
+    refuse(be, STATUS_MEMORY, "stage: out of memory: ");
     gpu_ops_table()->destroy(be);
     sim_set_memory(0);
 }

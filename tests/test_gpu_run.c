@@ -273,7 +273,7 @@ static void test_two_in_a_row_end_the_run(void **state)
     bad_steps[1] = 14;
     int status = train("ending", &cfg, (struct train_options){0}, &result, &err);
     bad_steps[0] = bad_steps[1] = 0;
-    assert_int_equal(status, STATUS_FAILED);
+    assert_int_equal(status, STATUS_DIVERGED);
     if (!strstr(err.text, "step 14: not finite: loss nan") ||
         !strstr(err.text, "2 in a row; step 12 is the last good one"))
         fail_msg("%s", err.text);
@@ -303,7 +303,7 @@ static void test_too_little_memory_is_refused(void **state)
     sim_set_memory((size_t)64 << 20);
     int status = train("large", &cfg, (struct train_options){0}, &result, &err);
     sim_set_memory(0);
-    assert_int_equal(status, STATUS_BAD_INPUT); /* this device will never do */
+    assert_int_equal(status, STATUS_MEMORY); /* this device will never do */
     if (strncmp(err.text, "device: cuda: out of memory: the run takes about ", 49) != 0 ||
         !strstr(err.text, "the device has 64 of 64 MiB free"))
         fail_msg("%s", err.text);

@@ -214,7 +214,7 @@ static void test_two_in_a_row_stop_the_run(void **state)
                 assert_int_equal(status, STATUS_OK);
                 status = trainer_settle(&s.t, &s.err);
             }
-            assert_int_equal(status, STATUS_FAILED);
+            assert_int_equal(status, STATUS_DIVERGED);
             assert_non_null(strstr(s.err.text, "step 8: not finite: loss "));
             assert_non_null(strstr(s.err.text, "and so was the step before: 2 in a row; step 6 is the last good one"));
             assert_int_equal(s.t.step, 6);
@@ -236,7 +236,7 @@ static void test_in_a_row_over_a_resume(void **state)
     open_subject(&s, false);
     trainer_resume_skipped(&s.t, 4, 1);
     s.t.step = 6;
-    assert_int_equal(step(&s, 7, true, true, &report), STATUS_FAILED);
+    assert_int_equal(step(&s, 7, true, true, &report), STATUS_DIVERGED);
     assert_non_null(strstr(s.err.text, "step 7: not finite"));
     assert_int_equal(s.t.skipped, 5);
     close_subject(&s);

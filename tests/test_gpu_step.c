@@ -330,7 +330,7 @@ static void test_out_of_memory_is_a_failure(void **state)
         int status = golden_step("tests/golden/baseline.safetensors", made, &ops, 1, &err);
         unlink(made);
         if (status) {
-            assert_int_equal(status, STATUS_FAILED);
+            assert_int_equal(status, STATUS_MEMORY);
             assert_non_null(strstr(err.text, "out of memory: "));
             assert_non_null(strstr(err.text, "free on the device"));
         }
@@ -396,8 +396,8 @@ static void test_too_large_a_run_is_refused_with_the_numbers(void **state)
     const struct config small = small_config(4), large = small_config(4000);
     struct error err = {0};
     assert_int_equal(gpu_memory_check(&small, true, (size_t)1 << 30, (size_t)2 << 30, &err), STATUS_OK);
-    assert_int_equal(gpu_memory_check(&large, true, (size_t)1 << 29, (size_t)1 << 30, &err), STATUS_BAD_INPUT);
-    assert_int_equal(gpu_memory_check(&large, true, (size_t)1 << 30, (size_t)2 << 30, &err), STATUS_FAILED);
+    assert_int_equal(gpu_memory_check(&large, true, (size_t)1 << 29, (size_t)1 << 30, &err), STATUS_MEMORY);
+    assert_int_equal(gpu_memory_check(&large, true, (size_t)1 << 30, (size_t)2 << 30, &err), STATUS_MEMORY);
     assert_non_null(strstr(err.text, "out of memory: the run takes about "));
     assert_non_null(strstr(err.text, "the device has 1024 of 2048 MiB free"));
 }

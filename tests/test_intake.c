@@ -226,7 +226,7 @@ static void budget_divides_the_work(void **state)
 static void ended_attempts_write_no_result(void **state)
 {
     (void)state;
-    static const struct store_exit lost = {.cause = "lost", .code = -1, .signal = -1};
+    static const struct store_exit lost = {.cause = OUTCOME_LOST, .code = -1, .signal = -1};
     int attempt;
     GOOD(store_attempt_begin(f.s, id, &fixture_start, &attempt, err));
     GOOD(store_attempt_end(f.s, id, 1, &lost, RUN_QUEUED, err));

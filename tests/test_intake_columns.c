@@ -82,7 +82,7 @@ static void views_have_every_number(void **state)
 static void scanner_holds_all_its_columns(void **state)
 {
     (void)state;
-    static char names[SCAN_COLUMNS][8], line[4096];
+    static char names[SCAN_COLUMNS][16], line[4096];
     static struct scan_line out;
     struct column columns[SCAN_COLUMNS + 1] = {{NULL, 0}};
     size_t at = (size_t)snprintf(line, sizeof line, "{\"table\":\"step\"");

@@ -23,7 +23,7 @@
 
 static const char *const cases[] = {"gpt2_published", "gpt2_affine", "llama_sharded", "llama_half", "llama_affine"};
 enum { CASES = sizeof cases / sizeof cases[0] };
-static const char *const grouped = "llama_grouped"; /* comes back with a key a head */
+static const char *const grouped[] = {"llama_grouped", "qwen2"}; /* come back with a key a head */
 static const struct interop_options alone = {.no_tokenizer = true};
 
 static void import_ok(const char *from, const char *to, const struct interop_options *o)
@@ -61,7 +61,7 @@ static float *logits_of(const struct loaded_model *l, const int32_t *tokens, int
     return logits;
 }
 
-static void compare_logits(const struct loaded_model *l, const struct safetensors *golden, const char *name)
+static void compare_golden(const struct loaded_model *l, const struct safetensors *golden, const char *name)
 {
     const struct tensor *tokens = safetensors_find(golden, "tokens"), *logits = safetensors_find(golden, "logits");
     const int B = (int)tokens->shape[0], T = (int)tokens->shape[1];
@@ -89,8 +89,8 @@ static void compare_logits(const struct loaded_model *l, const struct safetensor
 static void test_imports_give_the_golden_logits(void **state)
 {
     (void)state;
-    for (int i = 0; i <= CASES; i++) {
-        const char *name = i < CASES ? cases[i] : grouped;
+    for (int i = 0; i < CASES + 2; i++) {
+        const char *name = i < CASES ? cases[i] : grouped[i - CASES];
         char *folder = data_folder_make(), *from = interop_golden(name, NULL),
              *file = interop_golden(name, "golden.safetensors");
         struct safetensors golden;
@@ -100,7 +100,7 @@ static void test_imports_give_the_golden_logits(void **state)
         if (loaded_model_open(&l, folder, &(struct loaded_model_options){.threads = 1}, &err) ||
             safetensors_open(&golden, file, &err))
             fail_msg("%s: %s", name, err.text);
-        compare_logits(&l, &golden, name);
+        compare_golden(&l, &golden, name);
         safetensors_close(&golden);
         loaded_model_close(&l);
         data_folder_remove(folder);

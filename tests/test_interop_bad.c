@@ -63,13 +63,17 @@ static void test_lying_configurations(void **state)
          "rope_scaling: rotary angles of type 'linear' have no"},
         {llama, "rope_parameters", json_pack("{s:s}", "rope_type", "llama3"),
          "rope_parameters: rotary angles of type 'llama3' have no"},
+        {llama, "sliding_window", json_integer(4), "sliding_window: attention within a window"},
+        {llama, "model_type", json_string("qwen2"), "tensor model.layers.0.self_attn.q_proj.bias: missing"},
+        {llama, "head_dim", json_integer(16), "head_dim: want hidden_size / num_attention_heads, got 16"},
         {llama, "partial_rotary_factor", json_real(0.5), "partial_rotary_factor: only 1"},
         {llama, "hidden_size", NULL, "hidden_size: want a whole number above 0"},
         {llama, "hidden_size", json_string("big"), "hidden_size: want a whole number above 0"},
         {llama, "num_attention_heads", json_integer(3), "head_dim: want hidden_size / num_attention_heads"},
-        {llama, "model_type", json_string("bert"), "model_type: want gpt2 or llama, got 'bert'"},
+        {llama, "model_type", json_string("bert"), "model_type: want gpt2, llama, qwen2 or mistral, got 'bert'"},
         {llama, "intermediate_size", json_integer(25),
          "tensor model.layers.1.mlp.up_proj.weight: want shape [25, 16], got [24, 16]"},
+        {gpt2, "layer_norm_epsilon", json_integer(2), "model.norm_eps: want"},
         {gpt2, "activation_function", json_string("relu"), "activation_function: want gelu_new"},
         {gpt2, "scale_attn_weights", json_false(), "scale_attn_weights: only true"},
         {gpt2, "n_layer", json_integer(3), "tensor h.2.mlp.c_proj.bias: missing, want shape [16]"},
@@ -148,6 +152,11 @@ static void test_lying_shards(void **state)
     interop_copy_file(from, folder, "config.json");
     expect_import_refusal(folder, out,
                           (const char *const[]){"want model.safetensors or model.safetensors.index.json", NULL});
+    char *old = data_file_write(folder, "pytorch_model.bin", "PK", 2);
+    expect_import_refusal(folder, out,
+                          (const char *const[]){"pytorch_model.bin is a pickle", "weights_only=True", NULL});
+    unlink(old);
+    free(old);
     interop_copy_file(from, folder, "model.safetensors.index.json");
     interop_copy_file(from, folder, "model-00001-of-00003.safetensors");
     interop_copy_file(from, folder, "model-00002-of-00003.safetensors");

@@ -67,7 +67,7 @@ static void test_too_much_memory_is_an_error(void **state)
         struct backend *be = backend_of(ops);
         struct error err = {0};
         assert_null(ops->alloc(be, SIZE_MAX - 10, &err));
-        assert_int_equal(err.status, STATUS_FAILED);
+        assert_int_equal(err.status, STATUS_MEMORY);
         assert_non_null(strstr(err.text, "out of memory"));
         ops->destroy(be);
     }

@@ -12,7 +12,6 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
-#include "core/train/trainer.h"
 #include "harness/store/store_rows.h"
 #include "tests/support/scheduler_bed.h"
 
@@ -32,12 +31,12 @@ static void in_the_order_of_priority_and_arrival(void **state)
         assert_true(bed.executor.jobs[i].released);
         assert_int_equal(bed_run(i).seed, want[i]);
         bed_state_is(i, RUN_RUNNING);
-        bed_ends(i, EXECUTOR_EXITED, 0);
+        bed_ends(i, OUTCOME_DONE);
         bed_state_is(i, RUN_DONE);
     }
     assert_int_equal(bed.executor.count, 9);
     assert_int_equal(scheduler_live(bed.scheduler), 0);
-    assert_int_equal(slots_free(bed.slots, DEVICE_CPU), 2);
+    assert_int_equal(slots_free(bed.executor.base.slots, DEVICE_CPU), 2);
     bed_close();
 }
 
@@ -51,13 +50,13 @@ static void wide_runs_are_waited_for(void **state)
     bed_submit("never", 3, 3, "run: {slots: 3, priority: 9}");
     bed_turn();
     assert_int_equal(bed.executor.count, 1); /* the late one does not pass the wide one */
-    bed_ends(0, EXECUTOR_EXITED, 0);
+    bed_ends(0, OUTCOME_DONE);
     assert_int_equal(bed.executor.count, 2);
     assert_int_equal(bed_run(1).seed, 1);
-    bed_ends(1, EXECUTOR_EXITED, 0);
+    bed_ends(1, OUTCOME_DONE);
     assert_int_equal(bed.executor.count, 3);
     assert_int_equal(bed_run(2).seed, 2);
-    bed_ends(2, EXECUTOR_EXITED, 0);
+    bed_ends(2, OUTCOME_DONE);
     assert_int_equal(bed.executor.count, 3); /* what can never fit holds nobody up */
     bed_close();
 }
@@ -74,7 +73,7 @@ static void failures_are_retried_with_growing_delays(void **state)
         bed_until_started(i + 1);
         waited[i] = (uv_hrtime() - begin) / 1000000;
         assert_int_equal(bed.executor.jobs[i].attempt, i + 1);
-        bed_ends(i, i == 1 ? EXECUTOR_SIGNALLED : i == 2 ? EXECUTOR_TIMED_OUT : EXECUTOR_EXITED, i == 1 ? 11 : 1);
+        bed_ends(i, i == 1 ? OUTCOME_SIGNAL : i == 2 ? OUTCOME_TIMEOUT : OUTCOME_FAILED);
         bed_state_is(i, i < 3 ? RUN_QUEUED : RUN_FAILED);
         assert_int_equal(bed_run(i).failures, i + 1);
     }
@@ -84,32 +83,36 @@ static void failures_are_retried_with_growing_delays(void **state)
     scheduler_kick(bed.scheduler);
     bed_turn();
     assert_int_equal(bed.executor.count, 5); /* at once, with its retries back */
-    bed_ends(4, EXECUTOR_EXITED, 1);
+    bed_ends(4, OUTCOME_FAILED);
     bed_state_is(4, RUN_QUEUED);
     bed_close();
 }
 
-/* Too little memory is told apart from other failures, and tried again like them. */
+static void attempt_is(const char *run, int number, enum outcome want)
+{
+    struct store_attempt attempt;
+    assert_int_equal(store_attempt_get(bed.store, run, number, &attempt, NULL), STATUS_OK);
+    assert_string_equal(attempt.cause, outcome_name(want));
+    store_attempt_fini(&attempt);
+}
+
+/* Too little memory is told apart from other failures, and tried again like them. Whatever the log's last line says. */
 static void memory_that_ran_out(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"taper: worker: device: cuda: out of memory: the run takes about 20 MiB",
-                                        "taper: worker: step 3: no space for it"};
-    static const char *const causes[] = {"memory", "failed"};
+    static const char *const texts[] = {"step 3: no space for it", "taper: device: cuda: out of memory: 3 bytes",
+                                        "step 3: not finite: loss nan"};
+    static const enum outcome outcomes[] = {OUTCOME_MEMORY, OUTCOME_FAILED, OUTCOME_FAILED};
     bed_open(1, 0);
-    bed_submit("a", 0, 0, "run: {retries: 1}");
-    for (int i = 0; i < 2; i++) {
-        struct store_attempt attempt;
+    bed_submit("a", 0, 0, "run: {retries: 2}");
+    for (int i = 0; i < 3; i++) {
         bed_until_started(i + 1);
-        char *run = memory_string(bed_run(i).id);
-        bed_ends_with(i, EXECUTOR_EXITED, 1, texts[i]);
+        struct store_run run = bed_run(i);
+        bed_ends_with(i, outcomes[i], -1, texts[i]);
         assert_int_equal(bed_run(i).failures, i + 1);
-        assert_int_equal(store_attempt_get(bed.store, run, i + 1, &attempt, NULL), STATUS_OK);
-        assert_string_equal(attempt.cause, causes[i]);
-        store_attempt_fini(&attempt);
-        free(run);
+        attempt_is(run.id, i + 1, outcomes[i]);
     }
-    bed_state_is(1, RUN_FAILED);
+    bed_state_is(2, RUN_FAILED);
     bed_close();
 }
 
@@ -117,17 +120,32 @@ static void memory_that_ran_out(void **state)
 static void what_diverged_is_not_tried_again(void **state)
 {
     (void)state;
-    struct store_attempt attempt;
     bed_open(1, 0);
     bed_submit("a", 0, 0, "run: {retries: 5}");
     bed_turn();
-    char *run = memory_string(bed_run(0).id);
-    bed_ends_with(0, EXECUTOR_EXITED, 1, "taper: worker: step 3: " TRAINER_NOT_FINITE "nan, aux 0, gradient norm nan");
+    struct store_run run = bed_run(0);
+    bed_ends(0, OUTCOME_DIVERGED);
     bed_state_is(0, RUN_FAILED);
-    assert_int_equal(store_attempt_get(bed.store, run, 1, &attempt, NULL), STATUS_OK);
-    assert_string_equal(attempt.cause, "diverged");
-    store_attempt_fini(&attempt);
-    free(run);
+    attempt_is(run.id, 1, OUTCOME_DIVERGED);
+    bed_close();
+}
+
+/* A place that cannot be written is no fault of the run: it waits, longer each time, and loses none of its retries. */
+static void a_full_disk_counts_for_nothing(void **state)
+{
+    (void)state;
+    bed_open(1, 0.02);
+    bed_submit("a", 0, 0, "run: {retries: 0}");
+    for (int i = 0; i < 3; i++) {
+        bed_until_started(i + 1);
+        bed_ends(i, OUTCOME_DISK);
+        bed_state_is(i, RUN_QUEUED);
+        assert_int_equal(bed_run(i).failures, 0);
+        attempt_is(bed_run(i).id, i + 1, OUTCOME_DISK);
+    }
+    bed_until_started(4);
+    bed_ends(3, OUTCOME_DONE);
+    bed_state_is(3, RUN_DONE);
     bed_close();
 }
 
@@ -137,12 +155,12 @@ static void what_does_not_count(void **state)
     bed_open(1, 0);
     bed_submit("a", 0, 0, "run: {retries: 0}");
     bed_turn();
-    bed_ends(0, EXECUTOR_LOST, 0);
-    bed_ends(1, EXECUTOR_NOT_STARTED, 0);
-    bed_ends(2, EXECUTOR_EXITED, 3);
+    bed_ends(0, OUTCOME_LOST);
+    bed_ends(1, OUTCOME_START);
+    bed_ends(2, OUTCOME_STOPPED);
     assert_int_equal(bed.executor.count, 4);
     assert_int_equal(bed_run(3).failures, 0);
-    bed_ends(3, EXECUTOR_EXITED, 2);
+    bed_ends(3, OUTCOME_INPUT);
     bed_state_is(3, RUN_FAILED);
     bed_close();
 }
@@ -153,10 +171,10 @@ static void lost_again_and_again_waits(void **state)
     bed_open(1, 0.1);
     bed_submit("a", 0, 0, "");
     bed_turn();
-    bed_ends(0, EXECUTOR_LOST, 0);
+    bed_ends(0, OUTCOME_LOST);
     assert_int_equal(bed.executor.count, 2); /* the first time at once */
     uint64_t begin = uv_hrtime();
-    bed_ends(1, EXECUTOR_LOST, 0);
+    bed_ends(1, OUTCOME_LOST);
     assert_int_equal(bed.executor.count, 2);
     bed_until_started(3);
     assert_true(uv_hrtime() - begin > 90000000u);
@@ -181,7 +199,7 @@ static void a_start_that_fails_counts(void **state)
     store_rows_close(rows);
     assert_int_equal(run.state, RUN_FAILED);
     assert_int_equal(run.attempts, 3);
-    assert_int_equal(slots_free(bed.slots, DEVICE_CPU), 1);
+    assert_int_equal(slots_free(bed.executor.base.slots, DEVICE_CPU), 1);
     bed_close();
 }
 
@@ -199,11 +217,11 @@ static void cancelled_only_when_gone(void **state)
     assert_true(bed.executor.jobs[0].stopped && bed.executor.jobs[1].stopped);
     assert_false(bed.executor.jobs[0].killed);
     bed_state_is(0, RUN_RUNNING);
-    assert_int_equal(slots_free(bed.slots, DEVICE_CPU), 0);
-    bed_ends(0, EXECUTOR_SIGNALLED, 9);
+    assert_int_equal(slots_free(bed.executor.base.slots, DEVICE_CPU), 0);
+    bed_ends(0, OUTCOME_SIGNAL);
     bed_state_is(0, RUN_CANCELLED);
-    assert_int_equal(slots_free(bed.slots, DEVICE_CPU), 1);
-    bed_ends(1, EXECUTOR_EXITED, 0); /* it got done all the same */
+    assert_int_equal(slots_free(bed.executor.base.slots, DEVICE_CPU), 1);
+    bed_ends(1, OUTCOME_DONE); /* it got done all the same */
     bed_state_is(1, RUN_DONE);
     assert_int_equal(bed.executor.count, 2);
     bed_close();
@@ -216,10 +234,10 @@ static void the_first_failure_takes_the_others_along(void **state)
     bed_submit("fast", 0, 4, "run: {retries: 0, fail_fast: true}");
     bed_submit("other", 10, 10, "");
     bed_turn();
-    bed_ends(0, EXECUTOR_EXITED, 1);
+    bed_ends(0, OUTCOME_FAILED);
     bed_state_is(0, RUN_FAILED);
     assert_true(bed.executor.jobs[1].stopped);
-    bed_ends(1, EXECUTOR_EXITED, 3);
+    bed_ends(1, OUTCOME_STOPPED);
     bed_state_is(1, RUN_CANCELLED);
     assert_int_equal(bed.executor.count, 3);
     assert_int_equal(bed_run(2).seed, 10); /* only the other sweep's run was started since */
@@ -234,9 +252,9 @@ static void paused_sweeps_start_nothing(void **state)
     bed_submit("b", 10, 10, "");
     bed_turn();
     assert_int_equal(store_sweep_pause(bed.store, "a", true, NULL), STATUS_OK);
-    bed_ends(0, EXECUTOR_EXITED, 0);
+    bed_ends(0, OUTCOME_DONE);
     assert_int_equal(bed_run(2).seed, 10);
-    bed_ends(1, EXECUTOR_EXITED, 0);
+    bed_ends(1, OUTCOME_DONE);
     assert_int_equal(bed.executor.count, 3);
     assert_int_equal(store_sweep_pause(bed.store, "a", false, NULL), STATUS_OK);
     scheduler_kick(bed.scheduler);
@@ -257,12 +275,12 @@ static void attempts_are_taken_over(void **state)
     assert_int_equal(scheduler_recover(bed.scheduler, NULL), STATUS_OK);
     bed_turn();
     assert_int_equal(scheduler_live(bed.scheduler), 2);
-    assert_int_equal(slots_free(bed.slots, DEVICE_CPU), 0);
+    assert_int_equal(slots_free(bed.executor.base.slots, DEVICE_CPU), 0);
     assert_int_equal(bed.executor.count, 2); /* nothing was started twice */
-    bed_ends(0, EXECUTOR_EXITED, 0);
+    bed_ends(0, OUTCOME_DONE);
     bed_state_is(0, RUN_DONE);
     assert_int_equal(bed.executor.count, 3);
-    bed_ends(1, EXECUTOR_LOST, 0);
+    bed_ends(1, OUTCOME_LOST);
     assert_int_equal(bed.executor.jobs[3].attempt, 2);
     bed_close();
     /* One whose handle nobody knows any more. */
@@ -275,6 +293,126 @@ static void attempts_are_taken_over(void **state)
     bed_close();
 }
 
+/* A start that takes long holds up neither the loop nor the store; its slot is taken, and the run is starting. */
+static void a_slow_start_freezes_nothing(void **state)
+{
+    (void)state;
+    bed_open(2, 0);
+    bed.executor.slow = true;
+    bed_submit("a", 0, 3, "");
+    bed_turn();
+    assert_int_equal(bed.executor.count, 2);
+    bed_state_is(0, RUN_STARTING);
+    assert_int_equal(store_sweep_pause(bed.store, "a", true, NULL), STATUS_OK); /* the store takes changes meanwhile */
+    assert_int_equal(store_sweep_pause(bed.store, "a", false, NULL), STATUS_OK);
+    bed_answers(1, NULL);
+    bed_state_is(1, RUN_RUNNING);
+    bed_state_is(0, RUN_STARTING);
+    assert_true(bed.executor.jobs[1].released && !bed.executor.jobs[0].released);
+    bed_ends(1, OUTCOME_DONE);
+    assert_int_equal(bed.executor.count, 3); /* the others go on */
+    bed_answers(0, NULL);
+    bed_state_is(0, RUN_RUNNING);
+    bed_ends(0, OUTCOME_DONE);
+    bed_state_is(0, RUN_DONE);
+    bed_close();
+}
+
+/* The answer may be that nothing came of it: that counts, and the slot is free again. */
+static void a_start_may_fail_late(void **state)
+{
+    (void)state;
+    bed_open(1, 0);
+    bed.executor.slow = true;
+    bed_submit("a", 0, 0, "run: {retries: 1}");
+    bed_turn();
+    bed_answers(0, "the batch system said no");
+    assert_int_equal(bed_run(0).failures, 1);
+    assert_int_equal(bed.executor.count, 2);
+    attempt_is(bed_run(0).id, 1, OUTCOME_START);
+    bed_answers(1, "the batch system said no");
+    bed_state_is(1, RUN_FAILED);
+    assert_int_equal(slots_free(bed.executor.base.slots, DEVICE_CPU), 1);
+    assert_int_equal(scheduler_live(bed.scheduler), 0);
+    bed_close();
+}
+
+/* What is cancelled while it starts is never let go, and is cancelled once it is gone. */
+static void cancelled_while_starting(void **state)
+{
+    (void)state;
+    struct store_changed changed;
+    bed_open(1, 0);
+    bed.executor.slow = true;
+    bed_submit("a", 0, 0, "");
+    bed_turn();
+    assert_int_equal(store_cancel(bed.store, "a", NULL, "test", &changed, NULL), STATUS_OK);
+    scheduler_cancel(bed.scheduler);
+    assert_false(bed.executor.jobs[0].stopped);
+    bed_answers(0, NULL);
+    assert_true(bed.executor.jobs[0].killed && !bed.executor.jobs[0].released);
+    bed_ends(0, OUTCOME_START);
+    bed_state_is(0, RUN_CANCELLED);
+    bed_close();
+}
+
+/* A wish made after the cancel wins: submitted again, or retried, while it is ending, it is queued when it has ended.
+ */
+static void wanted_again_while_ending(void **state)
+{
+    (void)state;
+    struct store_changed changed;
+    bed_open(2, 0);
+    bed_submit("a", 0, 1, "");
+    bed_turn();
+    assert_int_equal(store_cancel(bed.store, "a", NULL, "test", &changed, NULL), STATUS_OK);
+    scheduler_cancel(bed.scheduler);
+    assert_true(bed.executor.jobs[0].stopped && bed.executor.jobs[1].stopped);
+    assert_int_equal(store_retry(bed.store, NULL, bed_run(1).id, &changed, NULL), STATUS_OK);
+    assert_int_equal(changed.queued, 1);
+    bed_submit("a", 0, 0, ""); /* and the other by its sweep */
+    bed_ends(0, OUTCOME_STOPPED);
+    assert_int_equal(bed.executor.count, 3);
+    assert_string_equal(bed_run(2).id, bed_run(0).id);
+    bed_ends(1, OUTCOME_SIGNAL);
+    assert_int_equal(bed_run(1).failures, 0);
+    bed_state_is(1, bed.executor.count == 4 ? RUN_RUNNING : RUN_QUEUED);
+    bed_close();
+}
+
+/* After a restart an attempt goes to the executor whose name it has; one of an executor that is not there may be
+ * running all the same, and is left alone. */
+static void executors_are_found_by_name(void **state)
+{
+    (void)state;
+    struct executor other = bed.executor.base;
+    struct executor *both[] = {&other, &bed.executor.base, NULL}, *without[] = {&other, NULL};
+    bed_open(1, 0);
+    bed_submit("a", 0, 1, "");
+    bed_turn();
+    bed_close();
+    other.name = "other";
+    executor_use_slots(&other, slots_create(&(struct slots_options){.cpu = 0}));
+    bed_executors = without;
+    bed_open(1, 0);
+    assert_int_equal(scheduler_recover(bed.scheduler, NULL), STATUS_OK);
+    bed_turn();
+    assert_int_equal(scheduler_live(bed.scheduler), 0);
+    bed_state_is(0, RUN_RUNNING);
+    assert_int_equal(bed.executor.count, 1);
+    bed_close();
+    bed_executors = both;
+    bed_open(1, 0);
+    assert_int_equal(scheduler_recover(bed.scheduler, NULL), STATUS_OK);
+    bed_turn();
+    assert_int_equal(scheduler_live(bed.scheduler), 1);
+    bed_ends(0, OUTCOME_DONE);
+    bed_state_is(0, RUN_DONE);
+    bed_close();
+    bed_executors = NULL;
+    slots_destroy(other.slots);
+}
+
 static void draining_starts_nothing(void **state)
 {
     (void)state;
@@ -283,8 +421,8 @@ static void draining_starts_nothing(void **state)
     bed_turn();
     scheduler_drain(bed.scheduler, true, EXECUTOR_STOP);
     assert_true(bed.executor.jobs[0].stopped && bed.executor.jobs[1].stopped);
-    bed_ends(0, EXECUTOR_EXITED, 3);
-    bed_ends(1, EXECUTOR_SIGNALLED, 9); /* the grace was over */
+    bed_ends(0, OUTCOME_STOPPED);
+    bed_ends(1, OUTCOME_SIGNAL); /* the grace was over */
     assert_int_equal(bed.executor.count, 2);
     assert_int_equal(scheduler_live(bed.scheduler), 0);
     bed_state_is(0, RUN_QUEUED);
@@ -301,6 +439,7 @@ int main(void)
                                        WITH_HOME(failures_are_retried_with_growing_delays),
                                        WITH_HOME(memory_that_ran_out),
                                        WITH_HOME(what_diverged_is_not_tried_again),
+                                       WITH_HOME(a_full_disk_counts_for_nothing),
                                        WITH_HOME(what_does_not_count),
                                        WITH_HOME(lost_again_and_again_waits),
                                        WITH_HOME(a_start_that_fails_counts),
@@ -308,6 +447,11 @@ int main(void)
                                        WITH_HOME(the_first_failure_takes_the_others_along),
                                        WITH_HOME(paused_sweeps_start_nothing),
                                        WITH_HOME(attempts_are_taken_over),
+                                       WITH_HOME(a_slow_start_freezes_nothing),
+                                       WITH_HOME(a_start_may_fail_late),
+                                       WITH_HOME(cancelled_while_starting),
+                                       WITH_HOME(wanted_again_while_ending),
+                                       WITH_HOME(executors_are_found_by_name),
                                        WITH_HOME(draining_starts_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

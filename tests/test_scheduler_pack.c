@@ -33,12 +33,12 @@ static void packs_are_of_equal_shape(void **state)
         assert_string_equal(bed_run(1 + i).variant, i == 0 ? "wide" : "default");
         bed_state_is(1 + i, RUN_RUNNING);
     }
-    assert_int_equal(slots_free(bed.slots, DEVICE_CPU), 0);
+    assert_int_equal(slots_free(bed.executor.base.slots, DEVICE_CPU), 0);
     assert_int_equal(scheduler_live(bed.scheduler), 4);
-    bed_ends(0, EXECUTOR_EXITED, 0);
+    bed_ends(0, OUTCOME_DONE);
     assert_int_equal(bed.executor.count, 5); /* broad, by itself */
     assert_string_equal(bed_run(4).variant, "broad");
-    bed_ends(4, EXECUTOR_EXITED, 0);
+    bed_ends(4, OUTCOME_DONE);
     assert_int_equal(bed.executor.count, 7); /* seeds 3 and 4 */
     assert_ptr_equal(bed.executor.jobs[6].first, &bed.executor.jobs[5]);
     assert_int_equal(bed_run(6).seed, 4);
@@ -54,29 +54,29 @@ static void each_of_a_pack_has_its_end(void **state)
     bed_turn();
     assert_int_equal(bed.executor.count, 4);
     assert_true(bed.executor.jobs[0].released);
-    bed_ends(1, EXECUTOR_EXITED, 0);
+    bed_ends(1, OUTCOME_DONE);
     bed_state_is(1, RUN_DONE);
-    bed_ends(2, EXECUTOR_EXITED, 1);
+    bed_ends(2, OUTCOME_FAILED);
     bed_state_is(2, RUN_QUEUED);
     assert_int_equal(bed_run(2).failures, 1);
     assert_int_equal(bed_run(2).pack, 1);    /* tried again by itself */
     assert_int_equal(bed.executor.count, 4); /* the slot is the pack's yet */
-    assert_int_equal(slots_free(bed.slots, DEVICE_CPU), 0);
+    assert_int_equal(slots_free(bed.executor.base.slots, DEVICE_CPU), 0);
     assert_int_equal(store_cancel(bed.store, NULL, bed_run(3).id, "test", &changed, NULL), STATUS_OK);
     scheduler_cancel(bed.scheduler);
     assert_true(bed.executor.jobs[3].stopped);
     assert_false(bed.executor.jobs[0].stopped);
-    bed_ends(3, EXECUTOR_EXITED, 3);
+    bed_ends(3, OUTCOME_STOPPED);
     bed_state_is(3, RUN_CANCELLED);
     bed_state_is(0, RUN_RUNNING);
-    bed_ends(0, EXECUTOR_EXITED, 0);
+    bed_ends(0, OUTCOME_DONE);
     bed_state_is(0, RUN_DONE);
     assert_int_equal(bed.executor.count, 5);
     assert_string_equal(bed_run(4).id, bed_run(2).id);
     assert_int_equal(bed.executor.jobs[4].attempt, 2);
-    bed_ends(4, EXECUTOR_EXITED, 1);
+    bed_ends(4, OUTCOME_FAILED);
     bed_state_is(4, RUN_FAILED);
-    assert_int_equal(slots_free(bed.slots, DEVICE_CPU), 1);
+    assert_int_equal(slots_free(bed.executor.base.slots, DEVICE_CPU), 1);
     bed_close();
 }
 
@@ -86,15 +86,15 @@ static void a_pack_that_is_killed_counts_for_nobody(void **state)
     bed_open(1, 0);
     bed_submit("a", 0, 2, "run: {pack: 3, retries: 0}");
     bed_turn();
-    bed_ends(0, EXECUTOR_EXITED, 0);
-    bed_ends(1, EXECUTOR_SIGNALLED, 11);
-    bed_ends(2, EXECUTOR_SIGNALLED, 11);
+    bed_ends(0, OUTCOME_DONE);
+    bed_ends(1, OUTCOME_SIGNAL);
+    bed_ends(2, OUTCOME_SIGNAL);
     assert_int_equal(bed.executor.count, 4); /* one by one now */
     assert_int_equal(bed_run(3).failures, 0);
-    bed_ends(3, EXECUTOR_SIGNALLED, 11);
+    bed_ends(3, OUTCOME_SIGNAL);
     bed_state_is(3, RUN_FAILED); /* it was that one */
     assert_int_equal(bed.executor.count, 5);
-    bed_ends(4, EXECUTOR_EXITED, 0);
+    bed_ends(4, OUTCOME_DONE);
     bed_state_is(4, RUN_DONE);
     bed_close();
 }
@@ -107,18 +107,18 @@ static void packs_are_taken_over(void **state)
     bed_submit("a", 0, 6, "run: {pack: 3}");
     bed_turn();
     assert_int_equal(bed.executor.count, 6);
-    bed_ends(1, EXECUTOR_EXITED, 0);
+    bed_ends(1, OUTCOME_DONE);
     bed_close();
     bed_open(2, 0);
     assert_int_equal(scheduler_recover(bed.scheduler, NULL), STATUS_OK);
     bed_turn();
     assert_int_equal(bed.executor.count, 6);
     assert_int_equal(scheduler_live(bed.scheduler), 5);
-    assert_int_equal(slots_free(bed.slots, DEVICE_CPU), 0);
-    bed_ends(0, EXECUTOR_LOST, 0);
+    assert_int_equal(slots_free(bed.executor.base.slots, DEVICE_CPU), 0);
+    bed_ends(0, OUTCOME_LOST);
     bed_state_is(0, RUN_QUEUED);
     assert_int_equal(bed_run(0).pack, 3); /* nothing says that a mate was to blame */
-    bed_ends(2, EXECUTOR_EXITED, 0);
+    bed_ends(2, OUTCOME_DONE);
     assert_int_equal(bed.executor.count, 8); /* the one that was lost, and the seventh */
     assert_int_equal(store_cancel(bed.store, "a", NULL, "test", &changed, NULL), STATUS_OK);
     scheduler_cancel(bed.scheduler);

@@ -182,7 +182,7 @@ static void decodes_and_folds(void **state)
 
     run_steps(&s, STEPS, NULL);
     struct model folded;
-    struct fold_check check;
+    struct logits_difference check;
     if (fold_model(&s.m, &folded, &err) || fold_verify(&s.m, &folded, ids, 2, T, &check, &err))
         fail_msg("%s", err.text);
     assert_true(check.error < 1e-5);

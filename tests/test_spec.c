@@ -269,6 +269,19 @@ static void anchors_and_merges(void **state)
 }
 
 /* Nested aliases stand for 10^9 values; the limit on visited nodes ends it quickly. */
+/* What some editors put first is no part of the text. */
+static void a_byte_order_mark_is_skipped(void **state)
+{
+    (void)state;
+    struct spec spec;
+    struct error err = {0};
+    const char text[] = "\xef\xbb\xbfsweep: bom\nbase: {seed: 1}\n";
+    if (spec_parse(&spec, text, sizeof text - 1, "bom.yaml", "/", NULL, &err))
+        fail_msg("%s", err.text);
+    assert_string_equal(spec.name, "bom");
+    spec_fini(&spec);
+}
+
 static void alias_bombs_are_bounded(void **state)
 {
     (void)state;
@@ -478,6 +491,7 @@ int main(void)
         cmocka_unit_test(single_faults),
         cmocka_unit_test(scalars_are_typed_by_the_key),
         cmocka_unit_test(anchors_and_merges),
+        cmocka_unit_test(a_byte_order_mark_is_skipped),
         cmocka_unit_test(alias_bombs_are_bounded),
         cmocka_unit_test(limits),
         cmocka_unit_test(exclude_matches_by_value),

@@ -43,7 +43,7 @@ static void life_of_a_run(void **state)
     assert_null(a.cause);
     store_attempt_fini(&a);
     /* It fails and comes back with a delay. */
-    struct store_exit failed = {"signal", "killed", -1, 9, 5000, 1 << 20, true, now + 60000000, false};
+    struct store_exit failed = {OUTCOME_SIGNAL, "killed", -1, 9, 5000, 1 << 20, true, now + 60000000, false};
     BAD(STATUS_FAILED, "cannot end as running", store_attempt_end(f.s, id, 1, &failed, RUN_RUNNING, err));
     GOOD(store_attempt_end(f.s, id, 1, &failed, RUN_QUEUED, err));
     BAD(STATUS_FAILED, "is not live", store_attempt_end(f.s, id, 1, &failed, RUN_FAILED, err));
@@ -64,8 +64,9 @@ static void life_of_a_run(void **state)
     GOOD(store_attempt_begin(f.s, id, &fixture_start, &attempt, err));
     assert_int_equal(attempt, 2);
     GOOD(store_attempt_end(
-        f.s, id, 2, &(struct store_exit){.cause = "done", .code = 0, .signal = -1, .cpu_us = -1, .peak_bytes = -1},
-        RUN_DONE, err));
+        f.s, id, 2,
+        &(struct store_exit){.cause = OUTCOME_DONE, .code = 0, .signal = -1, .cpu_us = -1, .peak_bytes = -1}, RUN_DONE,
+        err));
     BAD(STATUS_FAILED, "it is done", store_attempt_begin(f.s, id, &fixture_start, &attempt, err));
     assert_true(fixture_find(&f, id).ended >= now);
     assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM attempt WHERE ended IS NOT NULL"), 2);
@@ -98,7 +99,7 @@ static void only_legal_changes(void **state)
             store_exec(f.s, sql, "test", NULL);
             int64_t events = fixture_integer(&f, "SELECT count(*) FROM event");
             bool live = from == RUN_STARTING || from == RUN_RUNNING, legal;
-            struct store_exit x = {.cause = "test"};
+            struct store_exit x = {.cause = OUTCOME_FAILED};
             if (change == 0) {
                 legal = from == RUN_QUEUED;
                 status = store_attempt_begin(f.s, id, &fixture_start, &attempt, NULL);
@@ -147,8 +148,8 @@ static void cancel_heeds_other_sweeps(void **state)
     assert_true(fixture_find(&f, live).cancel > 0);
     assert_int_equal(fixture_find(&f, live).state, RUN_STARTING);
     /* Lost while a cancel is pending: cancelled, not queued again. */
-    GOOD(store_attempt_end(f.s, live, 1, &(struct store_exit){.cause = "lost", .code = -1, .signal = -1}, RUN_QUEUED,
-                           err));
+    GOOD(store_attempt_end(f.s, live, 1, &(struct store_exit){.cause = OUTCOME_LOST, .code = -1, .signal = -1},
+                           RUN_QUEUED, err));
     assert_int_equal(fixture_find(&f, live).state, RUN_CANCELLED);
     GOOD(store_cancel(f.s, "t", NULL, "user", &out, err));
     assert_int_equal(out.queued, 1);
@@ -292,7 +293,7 @@ static void a_run_may_need_another(void **state)
         assert_int_equal(count, 1);
         assert_string_not_equal(mates[0].id, first);
     }
-    const struct store_exit end = {.cause = "done", .code = 0, .signal = -1};
+    const struct store_exit end = {.cause = OUTCOME_DONE, .code = 0, .signal = -1};
     GOOD(store_attempt_begin(f.s, second, &fixture_start, &attempt, err));
     GOOD(store_attempt_end(f.s, second, 1, &end, RUN_FAILED, err));
     GOOD(store_queue_next(f.s, "s", DEVICE_CPU, 1, now, &run, &found, err));

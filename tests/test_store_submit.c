@@ -80,8 +80,8 @@ static void runs_are_shared_between_sweeps(void **state)
     fixture_submit(&f, fixture_two_by_two);
     fixture_run_id(&f, "s", 0, id);
     GOOD(store_attempt_begin(f.s, id, &fixture_start, &attempt, err));
-    GOOD(store_attempt_end(f.s, id, attempt, &(struct store_exit){.cause = "done", .code = 0, .signal = -1}, RUN_DONE,
-                           err));
+    GOOD(store_attempt_end(f.s, id, attempt, &(struct store_exit){.cause = OUTCOME_DONE, .code = 0, .signal = -1},
+                           RUN_DONE, err));
     /* The same configurations under other names, one new, twice the same one, a higher priority. */
     struct store_submitted out = fixture_submit(&f, "sweep: t\nvariants: {plain: {}, same: {taper.sites: none}, new: "
                                                     "{aux.lambda: 1}}\nrun: {priority: 5}\n");
@@ -143,7 +143,8 @@ static void more_after_queues_a_done_run_again(void **state)
     fixture_submit(&f, "sweep: s\nafter: {bench: {decode: {batch: 1, context: 64}}}\n");
     fixture_run_id(&f, "s", 0, id);
     GOOD(store_attempt_begin(f.s, id, &fixture_start, &attempt, err));
-    GOOD(store_attempt_end(f.s, id, 1, &(struct store_exit){.cause = "done", .code = 0, .signal = -1}, RUN_DONE, err));
+    GOOD(store_attempt_end(f.s, id, 1, &(struct store_exit){.cause = OUTCOME_DONE, .code = 0, .signal = -1}, RUN_DONE,
+                           err));
     assert_int_equal(fixture_submit(&f, "sweep: t\nafter: {bench: {decode: {batch: 1, context: 64}}}\n").requeued, 0);
     assert_int_equal(fixture_submit(&f, "sweep: t\n").requeued, 0);
     struct store_submitted out =

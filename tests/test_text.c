@@ -58,10 +58,16 @@ static void test_rule(void **state)
     EXPECT(SEP "\n", true, false, "");
     EXPECT("\n" SEP "\n" SEP "\n\n" SEP "\n", true, false, "\n", "", "\n");
     EXPECT("\n\n", false, false, "\n\n");
+    /* Blanks around it, and carriage returns. */
+    EXPECT("one\n" SEP " \ntwo", false, false, "one", "two");
+    EXPECT("one\n\t " SEP "\t\n two\n " SEP "  ", true, true, "one", " two");
+    EXPECT("one\r\n" SEP "\r\ntwo\r\n" SEP "\r\n", true, false, "one", "two");
+    EXPECT("one\r\n" SEP "\ntwo", false, false, "one\r", "two");
+    EXPECT("one\n" SEP "\r", true, true, "one");
     /* No line of its own: ordinary text. */
     EXPECT("one" SEP "\ntwo", false, false, "one" SEP "\ntwo");
-    EXPECT("one\n" SEP " \ntwo", false, false, "one\n" SEP " \ntwo");
-    EXPECT("one\n" SEP "\r\ntwo", false, false, "one\n" SEP "\r\ntwo");
+    EXPECT("one\n" SEP "\rtwo", false, false, "one\n" SEP "\rtwo");
+    EXPECT("one\n" SEP "\f\ntwo", false, false, "one\n" SEP "\f\ntwo");
     EXPECT("one\n" SEP SEP "\n" SEP "\nx", false, false, "one\n" SEP SEP, "x");
 }
 
@@ -88,7 +94,7 @@ static size_t rebuild(const struct text *text, unsigned char *out, size_t room)
 static void test_rebuild(void **state)
 {
     (void)state;
-    static const char *const parts[] = {"\n", "\n", SEP, "\n" SEP "\n", "a", " ", "\r", "<|"};
+    static const char *const parts[] = {"\n", "\n", SEP, "\n" SEP "\n", "a", "b ", "c\r", "<|"};
     char *folder = data_folder_make();
     uint64_t seed = 1;
     for (int round = 0; round < 400; round++) {
@@ -219,11 +225,123 @@ static void test_split(void **state)
     data_folder_remove(folder);
 }
 
+static void expect_refusal(const void *bytes, size_t size, const char *field, const char *want)
+{
+    char *folder = data_folder_make(), *path = data_file_write(folder, "t", bytes, size);
+    struct error err = {0};
+    struct text text;
+    assert_int_equal(text_open_field(&text, path, field, &err), STATUS_BAD_INPUT);
+    if (strncmp(err.text, path, strlen(path)) != 0 || !strstr(err.text, want))
+        fail_msg("want '%s' in: %s", want, err.text);
+    free(path);
+    data_folder_remove(folder);
+}
+
+/* What is no plain text says what it is. */
+static void test_shapes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *want;
+    } shapes[] = {
+        {"\x1f\x8b\x08\0\0\0", 6, "gzip -d"},
+        {"\x28\xb5\x2f\xfd\x24", 5, "zstd -d"},
+        {"\xfd"
+         "7zXZ\0\0",
+         7, "xz -d"},
+        {"BZh91AY", 7, "bzip2 -d"},
+        {"PK\x03\x04..", 6, "a zip archive"},
+        {"PAR1\x15", 5, "a Parquet table"},
+        {"ARROW1\0\0", 8, "an Arrow table"},
+        {"TAPERTOK\1", 9, "a token file"},
+        {"\xff\xfeh\0i\0", 6, "iconv -f UTF-16"},
+        {"\xfe\xff\0h\0i", 6, "iconv -f UTF-16"},
+        {"\xff\xfe\0\0h\0\0\0", 8, "iconv -f UTF-32"},
+        {"\xef\xbb\xbfhi", 5, "a byte-order mark"},
+        {"{\"text\": \"a\"}\n{\"text\": \"b\"}\n", 28, "--field NAME"},
+        {"\n{\"text\": \"a\"}", 14, "--field NAME"},
+    };
+    unsigned char wide[200] = {0};
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        expect_refusal(shapes[i].bytes, shapes[i].size, NULL, shapes[i].want);
+    for (size_t i = 0; i < sizeof wide; i += 2)
+        wide[i] = 'a';
+    expect_refusal(wide, sizeof wide, NULL, "iconv -f UTF-16LE");
+    memmove(wide + 1, wide, sizeof wide - 1);
+    wide[0] = 0;
+    expect_refusal(wide, sizeof wide, NULL, "iconv -f UTF-16BE");
+    /* One of them in a directory is enough, and it is the one that is named. */
+    char *folder = data_folder_make(), *bad = data_file_write(folder, "b", "\x1f\x8b\x08", 3);
+    struct error err = {0};
+    struct text text;
+    free(data_file_write(folder, "a", "text", 4));
+    assert_int_equal(text_open(&text, folder, &err), STATUS_BAD_INPUT);
+    assert_memory_equal(err.text, bad, strlen(bad));
+    free(bad);
+    data_folder_remove(folder);
+    EXPECT("{\"not\": one line of JSON\n{}", false, false, "{\"not\": one line of JSON\n{}");
+}
+
+static void test_json_lines(void **state)
+{
+    (void)state;
+    static const char lines[] =
+        "{\"text\": \"one\\ntwo\", \"id\": 1}\r\n\n{\"id\": 2, \"text\": \"\\u00e9\\u0000\"}\n{\"text\": \"\"}";
+    char *folder = data_folder_make(), *path = data_file_write(folder, "t", lines, sizeof lines - 1);
+    struct error err = {0};
+    struct text text;
+    if (text_open_field(&text, path, "text", &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(text.count, 3);
+    assert_true(text.closed);
+    assert_int_equal(text.documents[0].length, 7);
+    assert_memory_equal(text.documents[0].bytes, "one\ntwo", 7);
+    assert_int_equal(text.documents[1].length, 3);
+    assert_memory_equal(text.documents[1].bytes, "\xc3\xa9\0", 3);
+    assert_int_equal(text.documents[2].length, 0);
+    text_close(&text);
+    free(path);
+    data_folder_remove(folder);
+    expect_refusal("{\"text\": \"a\"}\n{\"text\": 3}", strlen("{\"text\": \"a\"}\n{\"text\": 3}"), "text",
+                   ":2: field text: want a text");
+    expect_refusal("{\"text\": \"a\"}\n\n{\"body\": 3}", strlen("{\"text\": \"a\"}\n\n{\"body\": 3}"), "text",
+                   ":3: field text: missing");
+    expect_refusal("{\"text\": \"a\"}\nplain", strlen("{\"text\": \"a\"}\nplain"), "text",
+                   ":2: want a JSON object a line");
+    expect_refusal("[1]", strlen("[1]"), "text", ":1: want a JSON object a line");
+    expect_refusal("\n \n", strlen("\n \n"), "text", "no line of JSON");
+}
+
+/* A spelt separator inside a line is text, and said. */
+static void test_strays_are_told(void **state)
+{
+    (void)state;
+    static const char stray[] = "one\n" SEP "\ntwo\nthree " SEP " four\n" SEP "x\n", none[] = "one\n" SEP "\r\ntwo";
+    char *folder = data_folder_make(), *path = data_file_write(folder, "t", stray, sizeof stray - 1);
+    struct text text;
+    assert_int_equal(text_open(&text, path, NULL), STATUS_OK);
+    assert_non_null(text_warning(&text));
+    assert_memory_equal(text_warning(&text), path, strlen(path));
+    assert_memory_equal(text_warning(&text) + strlen(path), ":4: ", 4);
+    text_close(&text);
+    free(path);
+    path = data_file_write(folder, "t", none, sizeof none - 1);
+    assert_int_equal(text_open(&text, path, NULL), STATUS_OK);
+    assert_null(text_warning(&text));
+    text_close(&text);
+    free(path);
+    data_folder_remove(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rule),    cmocka_unit_test(test_rebuild), cmocka_unit_test(test_directory),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_split),
+        cmocka_unit_test(test_rule),       cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_json_lines), cmocka_unit_test(test_strays_are_told),
+        cmocka_unit_test(test_rebuild),    cmocka_unit_test(test_directory),
+        cmocka_unit_test(test_refused),    cmocka_unit_test(test_split),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 #include "core/base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,8 +23,28 @@ int error_set(struct error *err, int status, const char *format, ...)
     return status;
 }
 
+/* What the machine had none of is no fault of the work. */
+static int blame(int status, int errno_value)
+{
+    if (status != STATUS_FAILED)
+        return status;
+    switch (errno_value) {
+    case ENOMEM:
+        return STATUS_MEMORY;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case EIO:
+    case EROFS:
+        return STATUS_DISK;
+    default:
+        return status;
+    }
+}
+
 int error_errno(struct error *err, int status, int errno_value, const char *format, ...)
 {
+    status = blame(status, errno_value);
     if (err) {
         va_list args;
         va_start(args, format);
@@ -75,14 +96,5 @@ int error_wrap(struct error *err, const char *format, ...)
 
 int error_exit_code(int status)
 {
-    switch (status) {
-    case STATUS_OK:
-        return 0;
-    case STATUS_BAD_INPUT:
-        return 2;
-    case STATUS_STOPPED:
-        return 3;
-    default:
-        return 1;
-    }
+    return status <= STATUS_OK && status >= STATUS_DISK ? -status : -STATUS_FAILED;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -119,6 +120,20 @@ int file_write_all(const char *path, const void *bytes, size_t size, struct erro
         return status;
     fwrite(bytes, 1, size, w.stream);
     return file_commit(&w, err);
+}
+
+int file_replace(const char *path, const void *bytes, size_t size, struct error *err)
+{
+    char *aside = memory_format("%s.new", path);
+    FILE *out = fopen(aside, "we");
+    bool bad = !out || fwrite(bytes, 1, size, out) != size;
+    bad |= out && fclose(out) != 0;
+    bad = bad || rename(aside, path) != 0;
+    int status = bad ? error_errno(err, STATUS_FAILED, errno, "%s: cannot write", path) : STATUS_OK;
+    if (bad)
+        unlink(aside);
+    free(aside);
+    return status;
 }
 
 void file_remove_leftovers(const char *directory, const char *name)

@@ -22,6 +22,10 @@ void file_abandon(struct file_writer *w);                  /* releases w; fine a
 /* Write a whole small file that way. */
 int file_write_all(const char *path, const void *bytes, size_t size, struct error *err);
 
+/* The same for what is made again when it is missing or broken: beside and renamed, so nobody sees half of it, but
+ * without waiting for the disk; after a power cut it may be the old file, or empty. */
+int file_replace(const char *path, const void *bytes, size_t size, struct error *err);
+
 /* Remove what killed writers of directory/name left beside it. Only for who knows that nobody is writing it now. */
 void file_remove_leftovers(const char *directory, const char *name);
 

@@ -7,13 +7,24 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "core/base/error.h"
+
 static void *checked(void *p)
 {
-    if (!p) {
-        fputs("taper: out of memory\n", stderr);
-        exit(1);
-    }
+    if (!p)
+        memory_exhausted("the program's own bookkeeping");
     return p;
+}
+
+void memory_exhausted(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fputs("taper: out of memory: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    exit(error_exit_code(STATUS_MEMORY));
 }
 
 void *memory_alloc(size_t count, size_t size)

@@ -11,18 +11,14 @@ enum { HEADER_MOST = 100 << 20 };
 static const struct {
     const char *name;
     size_t size;
-} types[] = {
-    [TENSOR_F64] = {"F64", 8}, [TENSOR_F32] = {"F32", 4}, [TENSOR_F16] = {"F16", 2}, [TENSOR_BF16] = {"BF16", 2},
-    [TENSOR_I64] = {"I64", 8}, [TENSOR_I32] = {"I32", 4}, [TENSOR_U8] = {"U8", 1}};
+} types[] = {[TENSOR_F64] = {"F64", 8}, [TENSOR_F32] = {"F32", 4},
+             [TENSOR_F16] = {"F16", 2}, [TENSOR_BF16] = {"BF16", 2},
+             [TENSOR_I64] = {"I64", 8}, [TENSOR_I32] = {"I32", 4},
+             [TENSOR_U8] = {"U8", 1},   [TENSOR_OTHER] = {"another dtype", 0}};
 
-const char *tensor_type_name(enum tensor_type type)
+bool tensor_type_is_float(enum tensor_type type)
 {
-    return types[type].name;
-}
-
-size_t tensor_type_size(enum tensor_type type)
-{
-    return types[type].size;
+    return type == TENSOR_F64 || type == TENSOR_F32 || type == TENSOR_F16 || type == TENSOR_BF16;
 }
 
 char *tensor_shape_text(int rank, const int64_t *shape, char *to, size_t room)
@@ -57,25 +53,22 @@ static const char *parse_shape(const json_t *shape, struct tensor *t)
     return NULL;
 }
 
-static int parse_type(const json_t *dtype, enum tensor_type *out)
+static enum tensor_type parse_type(const char *dtype)
 {
-    const char *text = json_string_value(dtype);
-    for (size_t i = 0; text && i < sizeof types / sizeof types[0]; i++)
-        if (strcmp(text, types[i].name) == 0) {
-            *out = (enum tensor_type)i;
-            return 0;
-        }
-    return -1;
+    enum tensor_type type = 0;
+    while (type < TENSOR_OTHER && strcmp(dtype, types[type].name) != 0)
+        type++;
+    return type;
 }
 
 static int parse_tensor(struct safetensors *f, const char *name, const json_t *entry, size_t body, struct tensor *t,
                         struct error *err)
 {
-    *t = (struct tensor){.name = name};
+    *t = (struct tensor){.name = name, .dtype = json_string_value(json_object_get(entry, "dtype"))};
     size_t room = f->map.size - body, bytes;
-    if (parse_type(json_object_get(entry, "dtype"), &t->type))
-        return error_set(err, STATUS_BAD_INPUT, "%s: tensor %s: want a dtype of F64 F32 F16 BF16 I64 I32 U8, got '%s'",
-                         f->path, name, json_string_value(json_object_get(entry, "dtype")) ?: "(none)");
+    if (!t->dtype)
+        return error_set(err, STATUS_BAD_INPUT, "%s: tensor %s: want a dtype, as F32", f->path, name);
+    t->type = parse_type(t->dtype);
     const char *wrong = parse_shape(json_object_get(entry, "shape"), t);
     if (wrong)
         return error_set(err, STATUS_BAD_INPUT, "%s: tensor %s: %s", f->path, name, wrong);
@@ -88,10 +81,12 @@ static int parse_tensor(struct safetensors *f, const char *name, const json_t *e
         return error_set(err, STATUS_BAD_INPUT,
                          "%s: tensor %s: bytes %lld to %lld lie outside the %zu that follow the header", f->path, name,
                          (long long)begin, (long long)end, room);
-    if (__builtin_mul_overflow(t->count, types[t->type].size, &bytes) || bytes != (size_t)(end - begin)) {
+    t->bytes = (size_t)(end - begin);
+    if (t->type != TENSOR_OTHER &&
+        (__builtin_mul_overflow(t->count, types[t->type].size, &bytes) || bytes != t->bytes)) {
         char shape[128];
         return error_set(err, STATUS_BAD_INPUT, "%s: tensor %s: want %zu bytes for %s %s, got %lld", f->path, name,
-                         t->count * types[t->type].size, types[t->type].name,
+                         t->count * types[t->type].size, t->dtype,
                          tensor_shape_text(t->rank, t->shape, shape, sizeof shape), (long long)(end - begin));
     }
     t->data = f->map.data + body + begin;
@@ -103,7 +98,7 @@ static int by_place(const void *a, const void *b)
     const struct tensor *x = a, *y = b;
     if (x->data != y->data)
         return x->data < y->data ? -1 : 1;
-    return x->count < y->count ? -1 : x->count > y->count; /* empty ones before the one that starts there */
+    return x->bytes < y->bytes ? -1 : x->bytes > y->bytes; /* empty ones before the one that starts there */
 }
 
 static int by_name(const void *a, const void *b)
@@ -121,12 +116,23 @@ static int check_cover(struct safetensors *f, size_t body, struct error *err)
         if ((const unsigned char *)t->data != at)
             return error_set(err, STATUS_BAD_INPUT, "%s: tensor %s %s", f->path, t->name,
                              (const unsigned char *)t->data < at ? "overlaps the one before it" : "follows a gap");
-        at += t->count * types[t->type].size;
+        at += t->bytes;
     }
     if (at != end)
         return error_set(err, STATUS_BAD_INPUT, "%s: %zu bytes after the last tensor belong to none", f->path,
                          (size_t)(end - at));
     qsort(f->tensors, f->count, sizeof *f->tensors, by_name);
+    return STATUS_OK;
+}
+
+static int check_metadata(const struct safetensors *f, json_t *metadata, struct error *err)
+{
+    const char *key;
+    json_t *value;
+    if (!json_is_object(metadata))
+        return error_set(err, STATUS_BAD_INPUT, "%s: __metadata__: want an object of texts", f->path);
+    json_object_foreach(metadata, key, value) if (!json_is_string(value)) return error_set(
+        err, STATUS_BAD_INPUT, "%s: __metadata__.%.60s: want a text", f->path, key);
     return STATUS_OK;
 }
 
@@ -152,8 +158,11 @@ static int parse_header(struct safetensors *f, struct error *err)
     f->tensors = memory_alloc(json_object_size(f->header), sizeof *f->tensors);
     json_object_foreach(f->header, name, entry)
     {
-        if (strcmp(name, "__metadata__") == 0)
+        if (strcmp(name, "__metadata__") == 0) {
+            if (check_metadata(f, entry, err))
+                return STATUS_BAD_INPUT;
             continue;
+        }
         int status = parse_tensor(f, name, entry, body, &f->tensors[f->count], err);
         if (status)
             return status;
@@ -245,6 +254,8 @@ static double element(const struct tensor *t, size_t i)
         return (double)x.i32;
     case TENSOR_U8:
         return (double)x.u8;
+    case TENSOR_OTHER:
+        break;
     }
     return 0;
 }
@@ -264,11 +275,24 @@ static int require(const struct safetensors *f, const char *name, int rank, cons
     return STATUS_OK;
 }
 
+/* As require, of floating-point numbers: integers that stand for weights are quantized, and scaled by something else.
+ */
+static int require_floats(const struct safetensors *f, const char *name, int rank, const int64_t *shape,
+                          const struct tensor **out, struct error *err)
+{
+    int status = require(f, name, rank, shape, out, err);
+    if (!status && !tensor_type_is_float((*out)->type))
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: tensor %s: want floating-point numbers (F32, F16, BF16, F64), got %s", f->path, name,
+                         (*out)->dtype);
+    return status;
+}
+
 int safetensors_read_f32(const struct safetensors *f, const char *name, int rank, const int64_t *shape, float *out,
                          struct error *err)
 {
     const struct tensor *t;
-    int status = require(f, name, rank, shape, &t, err);
+    int status = require_floats(f, name, rank, shape, &t, err);
     if (status)
         return status;
     if (t->type == TENSOR_F32)
@@ -283,7 +307,7 @@ int safetensors_read_f64(const struct safetensors *f, const char *name, int rank
                          struct error *err)
 {
     const struct tensor *t;
-    int status = require(f, name, rank, shape, &t, err);
+    int status = require_floats(f, name, rank, shape, &t, err);
     for (size_t i = 0; !status && i < t->count; i++)
         out[i] = element(t, i);
     return status;
@@ -297,8 +321,7 @@ int safetensors_read_i64(const struct safetensors *f, const char *name, int rank
     if (status)
         return status;
     if (t->type != TENSOR_I64 && t->type != TENSOR_I32 && t->type != TENSOR_U8)
-        return error_set(err, STATUS_BAD_INPUT, "%s: tensor %s: want integers, got %s", f->path, name,
-                         types[t->type].name);
+        return error_set(err, STATUS_BAD_INPUT, "%s: tensor %s: want integers, got %s", f->path, name, t->dtype);
     if (t->type == TENSOR_I64)
         memcpy(out, t->data, t->count * sizeof *out);
     else

@@ -2,10 +2,13 @@
  *
  * Layout (the published format): 8 bytes little-endian header length, the header, then the bytes of the tensors with no
  * holes. The reader believes nothing: header length, JSON, every dtype, shape, offset and size are checked, tensors may
- * neither overlap nor leave gaps. Tensors of a reader point into the map and live until safetensors_close. */
+ * neither overlap nor leave gaps. A dtype that is not listed below is no fault of the file (masks are BOOL): such a
+ * tensor is there, and only refused when its numbers are asked for. Tensors of a reader point into the map and live
+ * until safetensors_close. */
 #ifndef TAPER_CORE_BASE_SAFETENSORS_H
 #define TAPER_CORE_BASE_SAFETENSORS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,14 +18,16 @@
 #include "core/base/file.h"
 
 enum { TENSOR_RANK = 8 };
-enum tensor_type { TENSOR_F64, TENSOR_F32, TENSOR_F16, TENSOR_BF16, TENSOR_I64, TENSOR_I32, TENSOR_U8 };
+enum tensor_type { TENSOR_F64, TENSOR_F32, TENSOR_F16, TENSOR_BF16, TENSOR_I64, TENSOR_I32, TENSOR_U8, TENSOR_OTHER };
 
 struct tensor {
     const char *name;
     enum tensor_type type;
-    int rank; /* 0: a scalar */
+    const char *dtype; /* of a reader: as the file has it, which for TENSOR_OTHER is all that is known */
+    int rank;          /* 0: a scalar */
     int64_t shape[TENSOR_RANK];
     size_t count;     /* elements */
+    size_t bytes;     /* of a reader: what it takes in the file */
     const void *data; /* unaligned in a reader */
 };
 
@@ -43,7 +48,8 @@ const struct tensor *safetensors_find(const struct safetensors *f, const char *n
 /* A string of __metadata__, NULL when absent. */
 const char *safetensors_metadata(const struct safetensors *f, const char *key);
 
-/* The tensor of a name with exactly this shape, converted. Errors name file, tensor, wanted and found. */
+/* The tensor of a name with exactly this shape, converted; f32 and f64 of floating-point numbers, i64 of integers.
+ * Errors name file, tensor, wanted and found. */
 int safetensors_read_f32(const struct safetensors *f, const char *name, int rank, const int64_t *shape, float *out,
                          struct error *err);
 int safetensors_read_f64(const struct safetensors *f, const char *name, int rank, const int64_t *shape, double *out,
@@ -55,9 +61,7 @@ int safetensors_read_i64(const struct safetensors *f, const char *name, int rank
 int safetensors_write(const char *path, const struct tensor *tensors, size_t count, const json_t *metadata,
                       struct error *err);
 
-/* "F32", and its size in bytes. */
-const char *tensor_type_name(enum tensor_type type);
-size_t tensor_type_size(enum tensor_type type);
+bool tensor_type_is_float(enum tensor_type type);
 
 /* "[512, 64]" into to, which is returned. */
 char *tensor_shape_text(int rank, const int64_t *shape, char *to, size_t room);

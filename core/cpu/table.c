@@ -46,10 +46,8 @@ float *cpu_scratch(struct backend *be, size_t count)
         size_t whole = bytes + bytes / 8;
         free(be->scratch);
         be->scratch = memory_large(whole);
-        if (!be->scratch) { /* an op has no way to report, and the run could not go on */
-            fprintf(stderr, "taper: out of memory: %zu bytes of scratch\n", whole);
-            exit(1);
-        }
+        if (!be->scratch) /* an op has no way to report, and the run could not go on */
+            memory_exhausted("%zu bytes of scratch", whole);
         be->scratch_bytes = whole;
     }
     return be->scratch;

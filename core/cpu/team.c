@@ -152,12 +152,12 @@ int team_create(struct team **out, int threads, struct error *err)
     struct team *t = aligned_alloc(LINE, (sizeof *t + LINE - 1) / LINE * LINE);
     *out = NULL;
     if (!t)
-        return error_set(err, STATUS_FAILED, "out of memory");
+        return error_set(err, STATUS_MEMORY, "out of memory: a team of threads");
     *t = (struct team){.threads = threads, .spins = threads > parallel_processors() ? 0 : SPINS};
     t->members = aligned_alloc(LINE, (size_t)threads * sizeof *t->members);
     if (!t->members) {
         free(t);
-        return error_set(err, STATUS_FAILED, "out of memory");
+        return error_set(err, STATUS_MEMORY, "out of memory: a team of threads");
     }
     memset(t->members, 0, (size_t)threads * sizeof *t->members);
     t->spread = threads > 1 && threads <= parallel_processors() &&

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/data/pretokenize.h"
+#include "core/data/text_cuts.h"
 #include "core/data/tokenizer_internal.h"
 #include "core/base/memory.h"
 
@@ -31,6 +32,7 @@ struct candidate {
 struct encoder {
     const struct tokenizer *t;
     struct pretokenizer *pre;
+    struct text_cuts *cuts; /* in place of pre, for patterns of the tokenizer's own */
     struct slot *cache;
     /* The state of a long piece, kept for the next one. */
     uint32_t *symbols;
@@ -43,14 +45,16 @@ struct encoder {
 
 int encoder_create(struct encoder **out, const struct tokenizer *t, struct error *err)
 {
-    *out = NULL;
-    struct pretokenizer *pre;
-    int status = pretokenizer_create(&pre, err);
-    if (status)
-        return status;
     struct encoder *e = memory_alloc(1, sizeof *e);
+    int status = t->steps && t->steps->own_pattern
+                     ? text_cuts_create(&e->cuts, t->steps->patterns, t->steps->pattern_count, err)
+                     : pretokenizer_create(&e->pre, err);
+    *out = NULL;
+    if (status) {
+        free(e);
+        return status;
+    }
     e->t = t;
-    e->pre = pre;
     e->cache = memory_alloc(SLOTS, sizeof *e->cache);
     *out = e;
     return STATUS_OK;
@@ -61,6 +65,7 @@ void encoder_destroy(struct encoder *e)
     if (!e)
         return;
     pretokenizer_destroy(e->pre);
+    text_cuts_destroy(e->cuts);
     free(e->cache);
     free(e->symbols);
     free(e->next);
@@ -180,6 +185,15 @@ static size_t merge_long(struct encoder *e, uint32_t *ids, size_t n)
     return count;
 }
 
+/* A piece that is an entry as it stands, where the tokenizer looks for that first. */
+static size_t encode_whole(const struct tokenizer *t, const unsigned char *bytes, size_t length, uint32_t *ids)
+{
+    if (!t->steps || !t->steps->whole_pieces)
+        return 0;
+    ids[0] = tokenizer_find_whole(t, bytes, length);
+    return ids[0] != UINT32_MAX;
+}
+
 static size_t encode_piece(struct encoder *e, const unsigned char *bytes, size_t length, uint32_t *ids)
 {
     struct slot *slot = NULL;
@@ -191,9 +205,11 @@ static size_t encode_piece(struct encoder *e, const unsigned char *bytes, size_t
             return slot->count;
         }
     }
-    for (size_t i = 0; i < length; i++)
+    size_t count = encode_whole(e->t, bytes, length, ids);
+    for (size_t i = 0; !count && i < length; i++)
         ids[i] = e->t->byte_id[bytes[i]];
-    size_t count = length <= SCAN_MOST ? merge_short(e->t, ids, length) : merge_long(e, ids, length);
+    if (!count)
+        count = length <= SCAN_MOST ? merge_short(e->t, ids, length) : merge_long(e, ids, length);
     if (slot && count <= SLOT_IDS) {
         slot->length = (uint8_t)length;
         slot->count = (uint8_t)count;
@@ -203,14 +219,37 @@ static size_t encode_piece(struct encoder *e, const unsigned char *bytes, size_t
     return count;
 }
 
-int tokenizer_encode(struct encoder *e, const void *bytes, size_t length, uint32_t *ids, size_t *count,
-                     struct error *err)
+static int encode_cuts(struct encoder *e, const unsigned char *bytes, size_t length, uint32_t *ids, size_t *count,
+                       struct error *err)
+{
+    size_t pieces = 0, begin = 0;
+    const size_t *ends = text_cuts_make(e->cuts, bytes, length, &pieces, err);
+    if (!ends)
+        return STATUS_FAILED;
+    for (size_t i = 0; i < pieces; i++) {
+        *count += encode_piece(e, bytes + begin, ends[i] - begin, ids + *count);
+        begin = ends[i];
+    }
+    return STATUS_OK;
+}
+
+int encoder_stretch(struct encoder *e, const unsigned char *bytes, size_t length, uint32_t *ids, size_t *count,
+                    struct error *err)
 {
     *count = 0;
+    if (e->cuts)
+        return encode_cuts(e, bytes, length, ids, count, err);
     pretokenizer_start(e->pre, bytes, length);
     size_t begin, end;
     int more;
     while ((more = pretokenizer_next(e->pre, &begin, &end, err)) > 0)
-        *count += encode_piece(e, (const unsigned char *)bytes + begin, end - begin, ids + *count);
+        *count += encode_piece(e, bytes + begin, end - begin, ids + *count);
     return more;
+}
+
+int tokenizer_encode(struct encoder *e, const void *bytes, size_t length, uint32_t *ids, size_t *count,
+                     struct error *err)
+{
+    return e->t->steps ? encode_with_steps(e, e->t, bytes, length, ids, count, err)
+                       : encoder_stretch(e, bytes, length, ids, count, err);
 }

@@ -14,7 +14,10 @@
 #include "core/data/fetch.h"
 #include "core/base/memory.h"
 
-enum { TRAINER_VERSION = 1 }; /* raised when the same text would give another tokenizer */
+enum {
+    TRAINER_VERSION = 1, /* raised when the same text would give another tokenizer */
+    CUT_VERSION = 2,     /* raised when the same file may have other documents: its digest is taken again */
+};
 
 static void digest_text(char out[DATASET_DIGEST], const char *text)
 {
@@ -62,8 +65,8 @@ static int digest_file(const char *key, const char *path, char out[DATASET_DIGES
     char real[PATH_MAX], id[DATASET_DIGEST];
     if (!realpath(path, real) || stat(real, &st) != 0 || !S_ISREG(st.st_mode))
         return digest_path(key, path, out, err); /* a directory, or the error of one that is not there */
-    char *what = memory_format("%s %lld %lld %lld.%09ld", real, (long long)st.st_ino, (long long)st.st_size,
-                               (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+    char *what = memory_format("cut %d %s %lld %lld %lld.%09ld", CUT_VERSION, real, (long long)st.st_ino,
+                               (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
     digest_text(id, what);
     char *name = memory_format("digest-%.32s", id), *entry = NULL;
     int status = cache_entry(name, write_digest, &(struct digest_call){key, path}, &entry, err);
@@ -162,11 +165,12 @@ static int tokenizer_identity(const struct config *cfg, const char *corpus, stru
     }
     if (tokenizer_load(loaded, cfg->tokenizer, err))
         return error_wrap(err, "data.tokenizer");
-    if ((int64_t)tokenizer_vocab_size(*loaded) != cfg->vocab) {
+    if ((int64_t)tokenizer_vocab_size(*loaded) > cfg->vocab) {
         long long found = tokenizer_vocab_size(*loaded);
         tokenizer_destroy(*loaded);
         *loaded = NULL;
-        return error_set(err, STATUS_BAD_INPUT, "data.tokenizer: %s has %lld entries, model.vocab is %lld",
+        return error_set(err, STATUS_BAD_INPUT,
+                         "data.tokenizer: %s has %lld entries, model.vocab is %lld, want at least as many",
                          cfg->tokenizer, found, (long long)cfg->vocab);
     }
     sodium_bin2hex(out, DATASET_DIGEST, tokenizer_digest(*loaded), TOKENIZER_DIGEST_BYTES);
@@ -242,6 +246,12 @@ struct making {
     size_t split;                       /* documents before it are trained on */
 };
 
+static void warn_of(const struct text *text)
+{
+    if (text->files && text_warning(text))
+        fprintf(stderr, "taper: warning: %s\n", text_warning(text));
+}
+
 static int open_texts(struct making *k, struct error *err)
 {
     double percent = valid_percent(k->cfg);
@@ -255,6 +265,8 @@ static int open_texts(struct making *k, struct error *err)
         status = error_wrap(err, "data.valid");
     if (status)
         return status;
+    warn_of(&k->train_text);
+    warn_of(&k->valid_text);
     k->split = k->train_text.count;
     if (percent > 0) {
         size_t part = (size_t)((double)k->train_text.count * percent / 100 + 0.5);

@@ -27,7 +27,7 @@ struct dataset {
 };
 
 /* Make or find all of it. `progress` may be NULL. STATUS_BAD_INPUT, naming the key: text missing, empty or shorter than
- * the context, fewer documents than a split needs, a tokenizer that does not have model.vocab entries. */
+ * the context, fewer documents than a split needs, a tokenizer of more than model.vocab entries. */
 int dataset_open(struct dataset *d, const struct config *cfg, int threads, const struct progress *progress,
                  struct error *err);
 void dataset_close(struct dataset *d); /* fine on a zeroed one */

@@ -7,13 +7,15 @@
 #include <pcre2.h>
 
 #include "core/base/memory.h"
+#include "core/data/split_pattern.h"
 
-/* Unicode's White_Space, spelled out: PCRE2's own \s also takes U+180E. */
-#define SPACES                                                                                                         \
-    "\\x{9}-\\x{d}\\x{20}\\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}"
+static const char pattern[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^" SPLIT_SPACES "\\p{L}\\p{N}]+"
+                              "|[" SPLIT_SPACES "]+(?![^" SPLIT_SPACES "])|[" SPLIT_SPACES "]+";
 
-static const char pattern[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^" SPACES "\\p{L}\\p{N}]+"
-                              "|[" SPACES "]+(?![^" SPACES "])|[" SPACES "]+";
+const char *pretokenizer_gpt2_pattern(void)
+{
+    return pattern;
+}
 
 struct pretokenizer {
     pcre2_code *code, *anything; /* the pattern; the empty pattern, whose match only checks the UTF-8 */

@@ -32,6 +32,9 @@ void pretokenizer_start(struct pretokenizer *p, const unsigned char *bytes, size
  * when PCRE2 fails. */
 int pretokenizer_next(struct pretokenizer *p, size_t *begin, size_t *end, struct error *err);
 
+/* The pattern, as PCRE2 takes it. */
+const char *pretokenizer_gpt2_pattern(void);
+
 /* A hash of a piece, for tables of them; the same on every little-endian machine. */
 uint64_t pretokenizer_hash(const unsigned char *bytes, size_t length);
 

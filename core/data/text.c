@@ -9,6 +9,8 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "core/data/text_internal.h"
+#include "core/data/text_shape.h"
 
 static const char separator[] = TEXT_SEPARATOR;
 enum { SEPARATOR = sizeof separator - 1 };
@@ -18,9 +20,14 @@ struct text_files {
     size_t count, capacity;
     struct text_document *documents; /* what text->documents points to */
     size_t document_capacity;
+    char **paths; /* [count] */
+    void **kept;  /* documents that no map holds */
+    size_t kept_count, kept_capacity;
+    char *warning; /* of the first place that looks like a separator and is none */
+    size_t strays;
 };
 
-static void add_document(struct text *text, const unsigned char *bytes, size_t length)
+void text_add_document(struct text *text, const unsigned char *bytes, size_t length)
 {
     struct text_files *files = text->files;
     if (text->count == files->document_capacity) {
@@ -41,47 +48,116 @@ static bool only_newlines(const unsigned char *bytes, size_t length)
 }
 
 /* A document before a separator line: its last newline goes, unless nothing but newlines would be left. */
-static void add_closed(struct text *text, const unsigned char *bytes, size_t length)
+static void add_closed(struct text *text, const unsigned char *bytes, size_t length, bool carriage)
 {
-    if (length && bytes[length - 1] == '\n' && !only_newlines(bytes, length))
+    if (length && bytes[length - 1] == '\n' && !only_newlines(bytes, length)) {
         length--;
-    add_document(text, bytes, length);
+        if (carriage && length && bytes[length - 1] == '\r')
+            length--;
+    }
+    text_add_document(text, bytes, length);
     text->closed = true;
 }
 
-/* The next separator line at or after `from`, NULL when there is none. */
-static const unsigned char *find_separator(const struct file_map *map, size_t from)
+/* A separator line: where it begins, and where what follows it does. */
+struct separator_line {
+    size_t begin, after;
+    bool newline, carriage; /* at its end */
+};
+
+static bool is_blank(unsigned char c)
 {
-    const unsigned char *end = map->data + map->size, *at = map->data + from;
-    while ((at = memmem(at, (size_t)(end - at), separator, SEPARATOR))) {
-        const unsigned char *after = at + SEPARATOR;
-        if ((at == map->data || at[-1] == '\n') && (after == end || *after == '\n'))
-            return at;
-        at = after;
+    return c == ' ' || c == '\t';
+}
+
+/* Is the spelt separator at `at` a line of its own? */
+static bool is_line(const unsigned char *bytes, size_t size, size_t at, struct separator_line *line)
+{
+    size_t begin = at, end = at + SEPARATOR;
+    while (begin > 0 && is_blank(bytes[begin - 1]))
+        begin--;
+    while (end < size && is_blank(bytes[end]))
+        end++;
+    line->carriage = end < size && bytes[end] == '\r' && (end + 1 == size || bytes[end + 1] == '\n');
+    end += line->carriage;
+    line->newline = end < size && bytes[end] == '\n';
+    line->begin = begin;
+    line->after = end + line->newline;
+    return (begin == 0 || bytes[begin - 1] == '\n') && (end == size || line->newline);
+}
+
+/* The next separator line at or after `from`; *stray is set to the first spelt one on the way that is none (SIZE_MAX
+ * when there is none). */
+static bool find_separator(const unsigned char *bytes, size_t size, size_t from, struct separator_line *line,
+                           size_t *stray, size_t *strays)
+{
+    const unsigned char *at = bytes + from;
+    while ((at = memmem(at, size - (size_t)(at - bytes), separator, SEPARATOR))) {
+        if (is_line(bytes, size, (size_t)(at - bytes), line))
+            return true;
+        if (!*strays)
+            *stray = (size_t)(at - bytes);
+        ++*strays;
+        at += SEPARATOR;
     }
-    return NULL;
+    return false;
+}
+
+bool text_has_separator(const unsigned char *bytes, size_t length)
+{
+    struct separator_line line;
+    size_t stray, strays = 0;
+    return find_separator(bytes, length, 0, &line, &stray, &strays);
+}
+
+static void note_strays(struct text_files *files, const char *path, const struct file_map *map, size_t stray,
+                        size_t strays)
+{
+    size_t line = 1;
+    if (!files->strays && strays) {
+        for (size_t i = 0; i < stray; i++)
+            line += map->data[i] == '\n';
+        files->warning = memory_format(
+            "%s:%zu: " TEXT_SEPARATOR " inside a line is text; a separator is a line of its own", path, line);
+    }
+    files->strays += strays;
 }
 
 /* Cut one file; `last` when no file follows it. */
-static void cut_file(struct text *text, const struct file_map *map, bool last)
+static void cut_file(struct text *text, const char *path, const struct file_map *map, bool last)
 {
-    size_t at = 0;
-    const unsigned char *found;
-    while (at < map->size && (found = find_separator(map, at))) {
-        size_t begin = (size_t)(found - map->data), after = begin + SEPARATOR;
-        add_closed(text, map->data + at, begin - at);
-        text->bare_end = last && after == map->size;
-        at = after == map->size ? after : after + 1;
+    size_t at = 0, stray = 0, strays = 0;
+    struct separator_line found;
+    while (at < map->size && find_separator(map->data, map->size, at, &found, &stray, &strays)) {
+        add_closed(text, map->data + at, found.begin - at, found.carriage);
+        text->bare_end = last && found.after == map->size && !found.newline;
+        at = found.after;
     }
+    note_strays(text->files, path, map, stray, strays);
     if (at == map->size)
         return;
     if (!last) {
-        add_closed(text, map->data + at, map->size - at);
+        add_closed(text, map->data + at, map->size - at, false);
         return;
     }
-    add_document(text, map->data + at, map->size - at);
+    text_add_document(text, map->data + at, map->size - at);
     text->closed = false;
     text->bare_end = false;
+}
+
+void text_keep(struct text *text, void *memory)
+{
+    struct text_files *files = text->files;
+    if (files->kept_count == files->kept_capacity) {
+        files->kept_capacity = files->kept_capacity ? 2 * files->kept_capacity : 64;
+        files->kept = memory_resize(files->kept, files->kept_capacity, sizeof *files->kept);
+    }
+    files->kept[files->kept_count++] = memory;
+}
+
+const char *text_warning(const struct text *text)
+{
+    return text->files->warning;
 }
 
 static int add_file(struct text_files *files, const char *path, struct error *err)
@@ -93,9 +169,11 @@ static int add_file(struct text_files *files, const char *path, struct error *er
     if (files->count == files->capacity) {
         files->capacity = files->capacity ? 2 * files->capacity : 8;
         files->maps = memory_resize(files->maps, files->capacity, sizeof *files->maps);
+        files->paths = memory_resize(files->paths, files->capacity, sizeof *files->paths);
     }
+    files->paths[files->count] = memory_string(path);
     files->maps[files->count++] = map;
-    return STATUS_OK;
+    return text_shape_check(map.data, map.size, path, err);
 }
 
 static int by_name(const FTSENT **a, const FTSENT **b)
@@ -149,7 +227,31 @@ static int add_directory(struct text_files *files, const char *path, struct erro
     return status;
 }
 
+static int cut_files(struct text *text, const char *field, struct error *err)
+{
+    const struct text_files *files = text->files;
+    int status = STATUS_OK;
+    for (size_t i = 0; i < files->count && !status; i++) {
+        const struct file_map *map = &files->maps[i];
+        if (field)
+            status = text_cut_lines(text, files->paths[i], map, field, err);
+        else if (text_shape_is_json_lines(map->data, map->size))
+            status = error_set(err, STATUS_BAD_INPUT,
+                               "%s: want a plain text, got JSON lines: --field NAME reads one of their fields, and "
+                               "`taper data text --field NAME` makes a text of it",
+                               files->paths[i]);
+        else
+            cut_file(text, files->paths[i], map, i + 1 == files->count);
+    }
+    return status;
+}
+
 int text_open(struct text *text, const char *path, struct error *err)
+{
+    return text_open_field(text, path, NULL, err);
+}
+
+int text_open_field(struct text *text, const char *path, const char *field, struct error *err)
 {
     *text = (struct text){.files = memory_alloc(1, sizeof *text->files)};
     struct stat st;
@@ -159,8 +261,10 @@ int text_open(struct text *text, const char *path, struct error *err)
         status = error_set(
             err, STATUS_BAD_INPUT,
             directory ? "%s: no text: every file in it is empty, or it has none" : "%s: the file is empty", path);
-    for (size_t i = 0; !status && i < text->files->count; i++)
-        cut_file(text, &text->files->maps[i], i + 1 == text->files->count);
+    if (!status)
+        status = cut_files(text, field, err);
+    if (!status && text->count == 0)
+        status = error_set(err, STATUS_BAD_INPUT, "%s: no line of JSON in it", path);
     if (status)
         text_close(text);
     return status;
@@ -169,10 +273,17 @@ int text_open(struct text *text, const char *path, struct error *err)
 void text_close(struct text *text)
 {
     if (text->files) {
-        for (size_t i = 0; i < text->files->count; i++)
+        for (size_t i = 0; i < text->files->count; i++) {
             file_map_close(&text->files->maps[i]);
+            free(text->files->paths[i]);
+        }
+        for (size_t i = 0; i < text->files->kept_count; i++)
+            free(text->files->kept[i]);
         free(text->files->maps);
+        free(text->files->paths);
+        free(text->files->kept);
         free(text->files->documents);
+        free(text->files->warning);
         free(text->files);
     }
     *text = (struct text){0};

@@ -1,10 +1,13 @@
 /* Training text: a plain file, or a directory of them, cut into documents.
  *
- * Bytes are bytes: no encoding is assumed, NUL included. A separator is a line that is exactly `<|endoftext|>`,
- * between newlines (\n) or the ends of the file; the same characters inside a longer line (or before a carriage
- * return) are ordinary text. A document is what lies between two separator lines, and its last newline, the one
- * before the separator, is not part of it. Only a document made of nothing but newlines (or of nothing) keeps them
- * all, so that from the documents the file follows byte for byte:
+ * Bytes are bytes: no encoding is assumed, NUL included; but a file that begins as a compressed, binary, UTF-16 or
+ * marked one is refused (text_shape.h), and JSON lines are when no field of theirs is asked for. A separator is a line
+ * of `<|endoftext|>`, with blanks (space, tab) around it and a carriage return behind it or not, between newlines (\n)
+ * or the ends of the file; the same characters inside a longer line are ordinary text, of which the first place is
+ * told (text_warning). A document is what lies between two separator lines, and its last newline, the one before the
+ * separator (\r\n where the separator's own line ends so), is not part of it. Only a document made of nothing but
+ * newlines (or of nothing) keeps them all, so that from the documents the file follows byte for byte, when its
+ * separators have neither blanks nor carriage returns:
  *
  *   after a document, a separator is written as "\n<|endoftext|>\n" when the document has a byte other than \n, and
  *   as "<|endoftext|>\n" when it has none.
@@ -45,9 +48,19 @@ struct text {
     struct text_files *files; /* private: the maps */
 };
 
-/* Open a file or a directory. STATUS_BAD_INPUT, naming the path, when it is missing, unreadable or holds no byte;
- * nothing is left open then. text_close releases all (fine on a zeroed one). */
+/* Open a file or a directory. STATUS_BAD_INPUT, naming the path, when it is missing, unreadable, no plain text, or
+ * holds no byte; nothing is left open then. text_close releases all (fine on a zeroed one). */
 int text_open(struct text *text, const char *path, struct error *err);
+
+/* The same of files of JSON lines: `field` of each line is a document, each followed by a separator. field NULL:
+ * text_open. Errors name file and line. */
+int text_open_field(struct text *text, const char *path, const char *field, struct error *err);
+
+/* What is odd about the text and no error, with file and line; NULL when nothing is. Owned by the text. */
+const char *text_warning(const struct text *text);
+
+/* Is a line of these bytes a separator? */
+bool text_has_separator(const unsigned char *bytes, size_t length);
 void text_close(struct text *text);
 
 /* BLAKE2b-256 of the text: of a file, of its bytes (`b2sum -l 256 FILE` prints the same); of a directory, of the one

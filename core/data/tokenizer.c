@@ -25,6 +25,16 @@ uint32_t tokenizer_byte_symbol(unsigned char byte)
     return symbol;
 }
 
+int tokenizer_byte_of_symbol(uint32_t code)
+{
+    if (code < 256)
+        return shown_as_itself((int)code) ? (int)code : -1;
+    for (int byte = 0; byte < 256; byte++)
+        if (!shown_as_itself(byte) && code-- == 256)
+            return byte;
+    return -1;
+}
+
 unsigned char tokenizer_byte_in_order(int i)
 {
     for (int pass = 0; pass < 2; pass++)
@@ -91,6 +101,11 @@ static void fill_digest(struct tokenizer *t)
         hash_number(&state, t->merges[i].left);
         hash_number(&state, t->merges[i].right);
     }
+    if (t->steps && !tokenizer_steps_are_plain(t->steps)) {
+        char *text = json_dumps(t->steps->source, JSON_COMPACT | JSON_SORT_KEYS);
+        crypto_generichash_update(&state, (const unsigned char *)text, text ? strlen(text) : 0);
+        free(text);
+    }
     crypto_generichash_final(&state, t->digest, sizeof t->digest);
 }
 
@@ -144,6 +159,7 @@ void tokenizer_destroy(struct tokenizer *t)
     free(t->merges);
     free(t->arena);
     free(t->pairs);
+    tokenizer_steps_destroy(t->steps);
     free(t);
 }
 
@@ -155,6 +171,62 @@ uint32_t tokenizer_vocab_size(const struct tokenizer *t)
 uint32_t tokenizer_end_of_text(const struct tokenizer *t)
 {
     return t->end_of_text;
+}
+
+const uint32_t *tokenizer_before(const struct tokenizer *t, size_t *count)
+{
+    *count = t->steps ? t->steps->before_count : 0;
+    return t->steps ? t->steps->before : NULL;
+}
+
+bool tokenizer_is_foreign(const struct tokenizer *t)
+{
+    return t->steps != NULL;
+}
+
+bool tokenizer_prefixes_blank(const struct tokenizer *t)
+{
+    return t->steps && t->steps->prefix_space;
+}
+
+char *tokenizer_name_of_end(const struct tokenizer *t)
+{
+    return tokenizer_symbol(t, t->end_of_text);
+}
+
+size_t tokenizer_room(const struct tokenizer *t, size_t length)
+{
+    /* Form C makes no character more than three times as long; a blank may stand in front of every stretch. */
+    if (!t->steps)
+        return length;
+    return (t->steps->nfc ? 3 : 1) * length + (t->steps->prefix_space ? length + 1 : 0) + t->steps->before_count;
+}
+
+bool tokenizer_is_named(const struct tokenizer *t, uint32_t id)
+{
+    for (uint32_t i = 0; t->steps && i < t->steps->added_count; i++)
+        if (t->steps->added[i].id == id)
+            return true;
+    return id == t->end_of_text;
+}
+
+char *tokenizer_symbol(const struct tokenizer *t, uint32_t id)
+{
+    const struct tokenizer_token *token = &t->tokens[id];
+    char *text = memory_alloc(2 * token->length + 1, 1), *to = text;
+    if (tokenizer_is_named(t, id)) {
+        memcpy(text, token->bytes, token->length);
+        return text;
+    }
+    for (size_t i = 0; i < token->length; i++) {
+        uint32_t code = tokenizer_byte_symbol(token->bytes[i]);
+        if (code >= 0x80) {
+            *to++ = (char)(0xc0 | code >> 6);
+            code = 0x80 | (code & 0x3f);
+        }
+        *to++ = (char)code;
+    }
+    return text;
 }
 
 uint32_t tokenizer_byte_id(const struct tokenizer *t, unsigned char byte)

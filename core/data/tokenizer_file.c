@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/data/text.h"
 #include "core/data/tokenizer_internal.h"
@@ -212,7 +213,7 @@ static int read_merges(struct loading *l, struct error *err)
     return status;
 }
 
-int tokenizer_load(struct tokenizer **out, const char *directory, struct error *err)
+static int load_two(struct tokenizer **out, const char *directory, struct error *err)
 {
     struct loading l = {.t = memory_alloc(1, sizeof *l.t),
                         .vocab_path = file_join(directory, VOCAB_NAME),
@@ -237,31 +238,21 @@ int tokenizer_load(struct tokenizer **out, const char *directory, struct error *
     return status;
 }
 
-/* ---- writing ---- */
-
-/* A token's symbol, on the heap. */
-static char *encode_symbol(const struct tokenizer *t, uint32_t id)
+int tokenizer_load(struct tokenizer **out, const char *directory, struct error *err)
 {
-    const struct tokenizer_token *token = &t->tokens[id];
-    if (id == t->end_of_text)
-        return memory_string(TEXT_SEPARATOR);
-    char *text = memory_alloc(2 * token->length + 1, 1), *to = text;
-    for (size_t i = 0; i < token->length; i++) {
-        uint32_t code = tokenizer_byte_symbol(token->bytes[i]);
-        if (code >= 0x80) {
-            *to++ = (char)(0xc0 | code >> 6);
-            code = 0x80 | (code & 0x3f);
-        }
-        *to++ = (char)code;
-    }
-    return text;
+    char *fast = file_join(directory, "tokenizer.json");
+    const bool found = access(fast, F_OK) == 0;
+    free(fast);
+    return found ? tokenizer_json_load(out, directory, err) : load_two(out, directory, err);
 }
+
+/* ---- writing ---- */
 
 static void write_vocab(const struct tokenizer *t, FILE *stream)
 {
     json_t *vocab = json_object();
     for (uint32_t id = 0; id < t->vocab; id++) {
-        char *symbol = encode_symbol(t, id);
+        char *symbol = tokenizer_symbol(t, id);
         json_object_set_new(vocab, symbol, json_integer(id));
         free(symbol);
     }
@@ -273,7 +264,7 @@ static void write_merges(const struct tokenizer *t, FILE *stream)
 {
     fputs(FIRST_LINE " 0.2\n", stream);
     for (uint32_t i = 0; i < t->merge_count; i++) {
-        char *left = encode_symbol(t, t->merges[i].left), *right = encode_symbol(t, t->merges[i].right);
+        char *left = tokenizer_symbol(t, t->merges[i].left), *right = tokenizer_symbol(t, t->merges[i].right);
         fprintf(stream, "%s %s\n", left, right);
         free(left);
         free(right);
@@ -285,6 +276,8 @@ int tokenizer_save(const struct tokenizer *t, const char *directory, struct erro
     int status = file_make_directories(directory, err);
     if (status)
         return status;
+    if (t->steps)
+        return tokenizer_json_save(t, directory, err);
     char *vocab_path = file_join(directory, VOCAB_NAME), *merges_path = file_join(directory, MERGES_NAME);
     struct file_writer vocab = {0}, merges = {0};
     status = file_create(&vocab, vocab_path, err);

@@ -150,10 +150,16 @@ int tokens_decode(const struct tokens *tokens, const struct tokenizer *t, const 
     if (status)
         return status;
     bool newlines_only = true; /* in the document so far: text.h says what that changes */
+    size_t before = 0, begun = 0;
+    tokenizer_before(t, &before); /* ids that are no part of the document they stand in front of */
     for (uint64_t i = 0; i < tokens->count && !ferror(out); i++) {
         uint32_t id = tokens_get(tokens, i);
         size_t length;
         const unsigned char *bytes = tokenizer_decode_bytes(t, id, &length);
+        if (begun < before) {
+            begun++;
+            continue;
+        }
         if (id != tokens->end_of_text) {
             for (size_t k = 0; k < length && newlines_only; k++)
                 newlines_only = bytes[k] == '\n';
@@ -166,6 +172,7 @@ int tokens_decode(const struct tokens *tokens, const struct tokenizer *t, const 
         if (i + 1 < tokens->count || !tokens->bare_end)
             putc('\n', out);
         newlines_only = true;
+        begun = 0;
     }
     if (fflush(out) != 0 || ferror(out))
         return error_errno(err, STATUS_FAILED, errno, "%s: cannot write the text", path);
@@ -196,7 +203,7 @@ static void encode_share(void *arg, int thread, int threads)
     const struct text *text = e->text;
     size_t begin = e->bounds[thread], end = e->bounds[thread + 1], room = 0;
     for (size_t i = begin; i < end; i++)
-        room += text->documents[i].length + 1;
+        room += tokenizer_room(e->t, text->documents[i].length) + 1;
     if (room > own->capacity) {
         own->capacity = room;
         free(own->ids);

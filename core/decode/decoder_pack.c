@@ -19,7 +19,7 @@ static void *big_alloc(size_t bytes, struct error *err)
 {
     void *block = memory_large(bytes);
     if (!block) {
-        error_set(err, STATUS_FAILED, "out of memory: %zu bytes", bytes);
+        error_set(err, STATUS_MEMORY, "out of memory: %zu bytes", bytes);
         return NULL;
     }
     memset(block, 0, bytes);

@@ -40,7 +40,7 @@ static int encode_prompt(struct generation *g, const struct tokenizer *tokenizer
 {
     struct encoder *encoder;
     size_t length = strlen(o->prompt), count = 0;
-    uint32_t *ids = memory_alloc(length, sizeof *ids);
+    uint32_t *ids = memory_alloc(tokenizer_room(tokenizer, length), sizeof *ids);
     int status = encoder_create(&encoder, tokenizer, err);
     if (!status) {
         status = tokenizer_encode(encoder, o->prompt, length, ids, &count, err);
@@ -162,9 +162,11 @@ int generate(struct model *m, const struct tokenizer *tokenizer, const struct ge
     struct generate_result scratch = {0};
     const struct sampler_options sampling = {
         .temperature = options->temperature, .top_p = options->top_p, .top_k = options->top_k, .seed = options->seed};
+    /* Rows of the head beyond the tokenizer only pad it: no text is in them. */
+    const int64_t entries = tokenizer_vocab_size(tokenizer), drawable = entries < m->cfg.vocab ? entries : m->cfg.vocab;
     result = result ? result : &scratch;
     *result = (struct generate_result){0};
-    g.sampler = sampler_create(&sampling, (int)m->cfg.vocab);
+    g.sampler = sampler_create(&sampling, (int)drawable);
     int status = encode_prompt(&g, tokenizer, options, err);
     result->prompt = g.count;
     if (!status)

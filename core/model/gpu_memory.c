@@ -51,7 +51,7 @@ int gpu_memory_check(const struct config *cfg, bool half, size_t free_bytes, siz
     if (need.total <= free_bytes)
         return STATUS_OK;
     return error_set(
-        err, need.total > total_bytes ? STATUS_BAD_INPUT : STATUS_FAILED,
+        err, STATUS_MEMORY,
         "out of memory: the run takes about %zu MiB (parameters and moments %zu, "
         "activations %zu, evaluation %zu, scratch %zu), the device has %zu of %zu MiB free; half of train.batch "
         "with twice train.accumulate takes less",

@@ -20,8 +20,8 @@ struct gpu_memory {
 /* A finished configuration in training; half: in bf16. An upper estimate: a run takes this or somewhat less. */
 struct gpu_memory gpu_memory_need(const struct config *cfg, bool half);
 
-/* "out of memory: ", with the numbers, when the need exceeds what is free: STATUS_BAD_INPUT when the whole device is
- * too small, STATUS_FAILED when it is not, and another time may do. */
+/* "out of memory: ", with the numbers, when the need exceeds what is free: STATUS_MEMORY, since another time
+ * or another device may do. */
 int gpu_memory_check(const struct config *cfg, bool half, size_t free_bytes, size_t total_bytes, struct error *err);
 
 #endif

@@ -111,13 +111,6 @@ static void add_sites(struct param_table *t, const struct config *cfg)
     add_site(t, cfg, SITE_FINAL, -1);
 }
 
-int param_site_at(const struct param_table *t, int block, enum site_kind kind)
-{
-    return kind == SITE_FINAL  ? t->final_site
-           : kind == SITE_ATTN ? t->blocks[block].attn_site
-                               : t->blocks[block].mlp_site;
-}
-
 static int counter_of(const struct param_table *t, const struct param *p)
 {
     if (p->site < 0)

@@ -31,7 +31,7 @@ struct param {
 };
 
 /* A place where a norm stands. The table has them in data-flow order, and nobody but it knows where in that order one
- * is: param_site_at, or a block's attn_site and mlp_site. */
+ * is: final_site, or a block's attn_site and mlp_site. */
 struct param_site {
     char name[PARAM_NAME]; /* "blocks.0.attn_norm", "final_norm" */
     enum site_kind kind;
@@ -72,9 +72,6 @@ void params_create(struct param_table *t, const struct config *cfg);
  */
 void params_create_folded(struct param_table *t, const struct config *cfg, enum taper_sites folded);
 void params_destroy(struct param_table *t); /* fine on a zeroed one */
-
-/* The site of a kind in a block (SITE_FINAL: whatever the block). */
-int param_site_at(const struct param_table *t, int block, enum site_kind kind);
 
 /* The row of a name, NO_PARAM when unknown. */
 int params_find(const struct param_table *t, const char *name);

@@ -20,7 +20,7 @@ void *blocks_alloc(struct block_list *list, size_t bytes, struct error *err)
 {
     struct block *block = bytes <= SIZE_MAX / 2 ? memory_large(sizeof *block + bytes) : NULL;
     if (!block) {
-        error_set(err, STATUS_FAILED, "out of memory: %zu bytes asked for", bytes);
+        error_set(err, STATUS_MEMORY, "out of memory: %zu bytes asked for", bytes);
         return NULL;
     }
     memset(block, 0, sizeof *block + bytes);

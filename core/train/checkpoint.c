@@ -12,7 +12,7 @@ enum { BLOCKS = 3 };
 static const char *const prefixes[BLOCKS] = {"", "adam.m/", "adam.v/"};
 
 struct scalars_on_disk {
-    int64_t step, ema_updates, skipped[2];
+    int64_t step, ema_updates, logged, skipped[2];
     double target;
 };
 
@@ -40,7 +40,7 @@ static void gather(struct writing *w, const struct trainer *t)
     const struct param_table *table = &m->table;
     const float *blocks[BLOCKS] = {m->params, t->m, t->v};
     size_t sums = (size_t)table->site_count * SITE_SUMS;
-    w->tensors = memory_alloc((size_t)table->count * BLOCKS + (size_t)table->site_count + 8, sizeof *w->tensors);
+    w->tensors = memory_alloc((size_t)table->count * BLOCKS + (size_t)table->site_count + 9, sizeof *w->tensors);
     for (int b = 0; b < BLOCKS; b++) {
         w->blocks[b] = model_download(m, blocks[b]);
         for (int i = 0; i < table->count; i++)
@@ -55,6 +55,7 @@ static void gather(struct writing *w, const struct trainer *t)
     m->ops->download(m->be, w->ema, t->ema, sums * sizeof *w->ema);
     w->scalars = (struct scalars_on_disk){.step = t->step,
                                           .ema_updates = t->ema_updates,
+                                          .logged = t->logged,
                                           .target = t->target,
                                           .skipped = {t->skipped, t->skipped_in_a_row}};
     put(w, memory_string("state/ema"), TENSOR_F64, 2, (int64_t[]){table->site_count, SITE_SUMS}, w->ema);
@@ -62,6 +63,7 @@ static void gather(struct writing *w, const struct trainer *t)
     put(w, memory_string("state/step"), TENSOR_I64, 1, (int64_t[]){1}, &w->scalars.step);
     put(w, memory_string("state/adam_step"), TENSOR_I64, 1, (int64_t[]){table->counters}, t->adam_step);
     put(w, memory_string("state/ema_updates"), TENSOR_I64, 1, (int64_t[]){1}, &w->scalars.ema_updates);
+    put(w, memory_string("state/logged"), TENSOR_I64, 1, (int64_t[]){1}, &w->scalars.logged);
     if (t->skipped)
         put(w, memory_string("state/skipped"), TENSOR_I64, 1, (int64_t[]){2}, w->scalars.skipped);
 }
@@ -84,7 +86,7 @@ static int check_finite(const struct writing *w, const struct trainer *t, struct
         const float *values = w->tensors[i].data;
         for (size_t j = 0; w->tensors[i].type == TENSOR_F32 && j < w->tensors[i].count; j++)
             if (!isfinite(values[j]))
-                return error_set(err, STATUS_FAILED,
+                return error_set(err, STATUS_DIVERGED,
                                  "step %lld: not finite: tensor %s is %g at %zu; the checkpoint before "
                                  "stays",
                                  (long long)t->step, w->tensors[i].name, (double)values[j], j);
@@ -208,6 +210,8 @@ static int read_state(const struct safetensors *f, struct trainer *t, struct err
         status = safetensors_read_f64(f, "state/target", 1, one, &t->target, err);
     if (!status)
         status = safetensors_read_f64(f, "state/ema", 2, sums, ema, err);
+    if (!status && safetensors_find(f, "state/logged"))
+        status = safetensors_read_i64(f, "state/logged", 1, one, &t->logged, err);
     if (!status && safetensors_find(f, "state/skipped"))
         status = safetensors_read_i64(f, "state/skipped", 1, two, skipped, err);
     if (!status && (skipped[1] < 0 || skipped[1] > skipped[0] || skipped[0] > t->step))

@@ -2,6 +2,7 @@
  *
  * Tensors: every parameter under its name, SITE.c [1] of tapered sites; adam.m/NAME and adam.v/NAME; state/step [1],
  * state/adam_step [counters], state/ema_updates [1] (I64), state/ema [sites,3], state/target [1] (F64);
+ * state/logged [1] (I64): the last step whose row the journal held when this was written;
  * where steps were skipped, state/skipped [2] (I64): of the whole run, and in a row up to this step.
  * __metadata__: config (JSON), corpus and tokenizer (digests), version. */
 #ifndef TAPER_CORE_TRAIN_CHECKPOINT_H

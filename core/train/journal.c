@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -92,6 +93,40 @@ int journal_append(struct journal *j, const char *table, json_t *object, struct 
     }
     free(text);
     return status;
+}
+
+int journal_sync(struct journal *j, struct error *err)
+{
+    if (fdatasync(j->fd) != 0 && errno != EINVAL)
+        return error_errno(err, STATUS_FAILED, errno, "%s: cannot sync", j->path);
+    return STATUS_OK;
+}
+
+int journal_last_step(const char *path, int64_t *step, struct error *err)
+{
+    struct file_map map;
+    *step = 0;
+    if (access(path, F_OK) != 0)
+        return STATUS_OK;
+    int status = file_map_open(&map, path, err);
+    if (status)
+        return status;
+    const char *text = (const char *)map.data;
+    const char *end = map.size ? memrchr(text, '\n', map.size) : NULL; /* of the last whole line */
+    bool found = false;
+    while (end && !found) {
+        const char *before = end > text ? memrchr(text, '\n', (size_t)(end - text)) : NULL;
+        const char *line = before ? before + 1 : text;
+        json_t *object = json_loadb(line, (size_t)(end - line), 0, NULL);
+        const char *table = json_string_value(json_object_get(object, "table"));
+        found = table && strcmp(table, "step") == 0;
+        if (found)
+            *step = json_integer_value(json_object_get(object, "step"));
+        json_decref(object);
+        end = before;
+    }
+    file_map_close(&map);
+    return STATUS_OK;
 }
 
 int journal_close(struct journal *j, struct error *err)

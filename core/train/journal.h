@@ -6,7 +6,7 @@
  *                  "gamma_tilde_norm":8},...]}
  *   {"table":"eval","step":100,"attempt":1,"split":"valid","loss":4.1,"tokens":131072}
  *   {"table":"event","step":50,"attempt":1,"kind":"checkpoint","text":"..."}     kinds: start resume checkpoint
- *                                                                              skipped (docs/gpu.md)
+ *                                                                              skipped (docs/gpu.md) uncovered
  *   {"table":"run","attempt":1,"step":600,"state":"done","val_loss":3.9,"params":330048,"device":"cpu","text":""}
  *                                                     once an attempt, last: state done, failed or stopped
  * step_ms holds the time of every step since the row before it (the last is `ms`), so no step's time is lost when
@@ -17,6 +17,8 @@
  * checkpoint, with the same values. So for each (table, step, site or split) the last line counts. */
 #ifndef TAPER_CORE_TRAIN_JOURNAL_H
 #define TAPER_CORE_TRAIN_JOURNAL_H
+
+#include <stdint.h>
 
 #include <jansson.h>
 
@@ -36,6 +38,12 @@ int journal_next_attempt(struct journal *j, struct error *err);
 
 /* Append one object (the reference is taken) as a line of `table`, with "attempt" added. */
 int journal_append(struct journal *j, const char *table, json_t *object, struct error *err);
+
+/* Wait until every line so far is on the disk. */
+int journal_sync(struct journal *j, struct error *err);
+
+/* The step of the last whole line of the table step; 0 when there is none. */
+int journal_last_step(const char *path, int64_t *step, struct error *err);
 
 /* fsync, then close; fine on a journal that was not opened (fd -1 or zeroed path). */
 int journal_close(struct journal *j, struct error *err);

@@ -139,12 +139,41 @@ static struct checkpoint_data data_of(const struct run *r)
     return (struct checkpoint_data){.corpus = r->data.corpus_digest, .tokenizer = r->data.tokenizer_digest};
 }
 
+/* A checkpoint is only gone on from when the journal holds the rows up to it: what a power cut or a hand took from the
+ * journal would else be missing for good, without a word. Without those rows the training starts anew. */
+static int set_aside_uncovered(struct run *r, struct error *err)
+{
+    const int64_t stands_on = r->trainer.logged;
+    int64_t last = 0;
+    char *journal = file_join(r->options->dir, RUNDIR_JOURNAL), *aside = file_join(r->options->dir, RUNDIR_UNCOVERED);
+    int status = journal_last_step(journal, &last, err);
+    if (!status && last < stands_on) {
+        snprintf(r->set_aside, sizeof r->set_aside,
+                 "the journal ends at step %lld, the checkpoint stands on step %lld: it is set aside as %s, and the "
+                 "training starts anew",
+                 (long long)last, (long long)stands_on, RUNDIR_UNCOVERED);
+        if (rename(r->checkpoint_path, aside) != 0)
+            status = error_errno(err, STATUS_FAILED, errno, "%s: cannot be set aside", r->checkpoint_path);
+    }
+    free(journal);
+    free(aside);
+    return status;
+}
+
 /* From the checkpoint when there is one, else from the seed. */
 static int restore(struct run *r, bool *resumed, struct error *err)
 {
     struct checkpoint_data data = data_of(r);
     *resumed = access(r->checkpoint_path, F_OK) == 0;
-    return *resumed ? checkpoint_read(r->checkpoint_path, &r->trainer, &data, err) : model_initialize(&r->model, err);
+    int status = *resumed ? checkpoint_read(r->checkpoint_path, &r->trainer, &data, err) : STATUS_OK;
+    if (!status && *resumed)
+        status = set_aside_uncovered(r, err);
+    if (!status && r->set_aside[0]) {
+        *resumed = false;
+        trainer_destroy(&r->trainer);
+        status = trainer_create(&r->trainer, &r->model, (int)r->cfg->batch, (int)r->cfg->context, err);
+    }
+    return status || *resumed ? status : model_initialize(&r->model, err);
 }
 
 static int open_journal(struct run *r, struct error *err)
@@ -194,7 +223,9 @@ static int run_open(struct run *r, struct error *err)
     snprintf(text, sizeof text, "%s, %d threads", r->ops->name, threads);
     r->result->params = r->model.table.parameters;
     r->result->step = r->trainer.step;
-    return run_log_event(r, resumed ? "resume" : "start", text, err);
+    if (r->set_aside[0])
+        status = run_log_event(r, "uncovered", r->set_aside, err);
+    return status ? status : run_log_event(r, resumed ? "resume" : "start", text, err);
 }
 
 static int run_close(struct run *r, int status, struct error *err)
@@ -240,7 +271,11 @@ static int evaluate_now(struct run *r, int64_t most, struct error *err)
     if (status)
         return status;
     r->result->val_loss = e.loss;
-    return run_log_eval(r, e.loss, e.tokens, err);
+    status = run_log_eval(r, e.loss, e.tokens, err);
+    if (!status && !isfinite(e.loss))
+        status = error_set(err, STATUS_DIVERGED, "step %lld: not finite: validation loss %g",
+                           (long long)r->trainer.step, e.loss);
+    return status;
 }
 
 /* The batch of step k, on its way while the step before is at work. */
@@ -298,6 +333,8 @@ static int save(struct run *r, struct error *err)
 {
     struct checkpoint_data data = data_of(r);
     int status = settle(r, err);
+    if (!status) /* a checkpoint never outlives the rows it stands on, whatever is cut when */
+        status = journal_sync(&r->journal, err);
     if (!status)
         status = checkpoint_write(r->checkpoint_path, &r->trainer, &data, err);
     return status ? status : run_log_event(r, "checkpoint", "", err);
@@ -325,6 +362,8 @@ static int one_step(struct run *r, struct error *err)
     if (logged || !r->ops->deferred)
         r->last_loss = report.stats.ce;
     status = run_log_step(r, &report, err);
+    if (!status && logged)
+        r->trainer.logged = k;
     run_show(r, "train");
     return status;
 }
@@ -384,8 +423,9 @@ static int train_steps(struct run *r, struct error *err)
 static int write_bytes(void *arg, const unsigned char *bytes, size_t length, struct error *err)
 {
     struct file_writer *w = arg;
-    return fwrite(bytes, 1, length, w->stream) == length ? STATUS_OK
-                                                         : error_set(err, STATUS_FAILED, "%s: cannot write", w->path);
+    return fwrite(bytes, 1, length, w->stream) == length
+               ? STATUS_OK
+               : error_errno(err, STATUS_FAILED, errno, "%s: cannot write", w->path);
 }
 
 static int write_sample(struct run *r, struct error *err)

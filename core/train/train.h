@@ -44,7 +44,8 @@ struct train_result {
 };
 
 /* Returns STATUS_OK (done; also when the run was done before), STATUS_STOPPED (stop flag; resumable), STATUS_BAD_INPUT
- * (configuration, text, tokenizer or checkpoint), STATUS_FAILED (not-finite loss with the step, disk, memory). The
+ * (configuration, text, tokenizer or checkpoint), STATUS_DIVERGED (a loss, gradient, weight or
+ * validation loss that is not finite, with the step), STATUS_MEMORY, STATUS_DISK, STATUS_FAILED (anything else). The
  * last good checkpoint survives every one of them. */
 int train_run(const struct config *cfg, const struct train_options *options, struct train_result *result,
               struct error *err);

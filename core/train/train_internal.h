@@ -21,6 +21,7 @@ struct run {
     struct dataset data;
     struct journal journal;
     char *checkpoint_path;
+    char set_aside[256];      /* why there is no checkpoint any more; "" when nothing was set aside */
     int32_t *windows;         /* [accumulate][batch][T+1] of the coming step */
     struct site_stats *sites; /* [site_count] */
 

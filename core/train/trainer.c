@@ -298,9 +298,9 @@ static int stopped(struct trainer *t, const struct step_outcome *o, struct error
     t->step = o->stopped - limit;
     trainer_describe_skipped(t, what, sizeof what);
     if (limit == 1)
-        return error_set(err, STATUS_FAILED, "step %lld: %s; step %lld is the last good one",
+        return error_set(err, STATUS_DIVERGED, "step %lld: %s; step %lld is the last good one",
                          (long long)t->last_skipped.step, what, (long long)t->step);
-    return error_set(err, STATUS_FAILED,
+    return error_set(err, STATUS_DIVERGED,
                      "step %lld: %s, and so was the step before: %d in a row; step %lld is the last good "
                      "one",
                      (long long)t->last_skipped.step, what, limit, (long long)t->step);
@@ -358,7 +358,7 @@ void trainer_describe_skipped(const struct trainer *t, char *to, size_t room)
 {
     const struct skipped_step *s = &t->last_skipped;
     const struct config *cfg = &t->model->cfg;
-    snprintf(to, room, TRAINER_NOT_FINITE "%g, aux %g, gradient norm %g (lr %g, gate %g)", s->ce, s->aux, s->grad_norm,
+    snprintf(to, room, "not finite: loss %g, aux %g, gradient norm %g (lr %g, gate %g)", s->ce, s->aux, s->grad_norm,
              schedule_lr(cfg, s->step), schedule_gate(cfg, s->step));
 }
 

@@ -12,9 +12,6 @@ struct skipped_step {
     double ce, aux, grad_norm;
 };
 
-/* How the error of a step that was not finite begins to tell it: the scheduler knows such a failure by these words. */
-#define TRAINER_NOT_FINITE "not finite: loss "
-
 struct trainer {
     struct model *model;  /* not owned */
     float *grads, *m, *v; /* blocks of the parameters' layout, backend memory */
@@ -36,6 +33,7 @@ struct trainer {
     int64_t *adam_step; /* [table.counters], host memory */
     int64_t ema_updates;
     double target;                     /* s_tgt: frozen at k_warm, or given; NaN before */
+    int64_t logged;                    /* the last step whose row is in the journal; 0: none */
     int64_t skipped, skipped_in_a_row; /* steps without an update: of the whole run, and up to the last one */
 
     struct skipped_step last_skipped; /* as far as is known; step 0: none in this process */
@@ -61,18 +59,18 @@ void trainer_stage(struct trainer *t, const int32_t *windows);
 /* Step t->step + 1, on the batch that was staged first; with windows, they are staged now (nothing else may be). With
  * `logged` the probe runs and fills the report.
  *
- * When loss or gradient is not finite nothing is updated. On the CPU that is the end: t->step stays, and STATUS_FAILED
- * names the step. On a deferred backend the step counts as done and the run goes on without its update; two in a row
- * are the end. What is read back there is read at logged steps and at the end of calibration alone: elsewhere the call
- * returns at once, and what went wrong shows at the next trainer_settle. */
+ * When loss or gradient is not finite nothing is updated. On the CPU that is the end: t->step stays, and
+ * STATUS_DIVERGED names the step. On a deferred backend the step counts as done and the run goes on without its update;
+ * two in a row are the end. What is read back there is read at logged steps and at the end of calibration alone:
+ * elsewhere the call returns at once, and what went wrong shows at the next trainer_settle. */
 int trainer_step(struct trainer *t, const int32_t *windows, bool logged, struct step_report *report, struct error *err);
 
 /* Put the model's sites where step k has them: for what is done between steps. */
 void trainer_set_gates(struct trainer *t, int64_t k);
 
 /* Wait for the steps so far and take in what became of them: before a checkpoint, and whenever the counts must be
- * right. STATUS_FAILED when steps that are not finite stopped the run, with the first one's number; t->step is then the
- * last good one. */
+ * right. STATUS_DIVERGED when steps that are not finite stopped the run, with the first one's number; t->step is then
+ * the last good one. */
 int trainer_settle(struct trainer *t, struct error *err);
 
 /* Go on from a state that skipped steps led to, the last so many of them in a row. */

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "core/base/memory.h"
-#include "core/model/transformer.h"
 
 /* ------------------------------------------------------------------------------------------- folding */
 
@@ -100,57 +99,12 @@ int fold_model(const struct model *from, struct model *folded, struct error *err
 
 /* ----------------------------------------------------------------------------------------- verification */
 
-/* Logits of one window, into host memory [T,V]. */
-static int window_logits(struct model *m, struct activations *a, float *device, const int32_t *tokens, float *out,
-                         struct error *err)
-{
-    const struct ops *ops = m->ops;
-    const size_t V = (size_t)m->cfg.vocab, N = (size_t)a->N;
-    struct pass pass = {.grad_scale = 1, .logits = device};
-    int32_t *none = memory_alloc(N, sizeof *none);
-    for (size_t n = 0; n < N; n++)
-        none[n] = -1;
-    model_set_gate(m, 0);
-    ops->upload(m->be, a->tokens, tokens, N * sizeof *tokens);
-    ops->upload(m->be, a->targets, none, N * sizeof *none);
-    transformer_pass(m, a, &pass);
-    ops->download(m->be, out, device, N * V * sizeof *out);
-    int status = ops->sync(m->be, err);
-    free(none);
-    return status;
-}
-
 int fold_verify(struct model *plain, struct model *folded, const int32_t *windows, int count, int T,
-                struct fold_check *out, struct error *err)
+                struct logits_difference *out, struct error *err)
 {
-    struct activations a = {0};
-    const size_t size = (size_t)T * (size_t)plain->cfg.vocab;
-    double difference = 0, energy = 0, largest = 0;
-    *out = (struct fold_check){.error = NAN, .largest = NAN, .tokens = (int64_t)count * T};
-    int status = activations_create(&a, plain, 1, T, false, err);
-    float *device = status ? NULL : plain->ops->alloc(plain->be, size * sizeof *device, err);
-    float *x = memory_alloc(size, sizeof *x), *y = memory_alloc(size, sizeof *y);
-    if (!status && !device)
-        status = STATUS_FAILED;
-    for (int w = 0; !status && w < count; w++) {
-        status = window_logits(plain, &a, device, windows + (size_t)w * (size_t)T, x, err);
-        if (!status)
-            status = window_logits(folded, &a, device, windows + (size_t)w * (size_t)T, y, err);
-        for (size_t i = 0; !status && i < size; i++) {
-            double d = (double)y[i] - (double)x[i];
-            difference += d * d;
-            energy += (double)x[i] * (double)x[i];
-            largest = fabs(d) > largest || isnan(d) ? fabs(d) : largest;
-        }
-    }
-    if (!status) {
-        out->error = energy > 0 ? sqrt(difference / energy) : sqrt(difference);
-        out->largest = energy > 0 ? largest / sqrt(energy / (double)((size_t)count * size)) : largest;
-    }
-    if (device)
-        plain->ops->release(plain->be, device);
-    activations_destroy(&a, plain);
-    free(x);
-    free(y);
+    const struct model *const both[2] = {plain, folded};
+    model_set_gate(plain, 0);
+    model_set_gate(folded, 0);
+    int status = compare_logits(both, windows, count, T, out, err);
     return status ? error_wrap(err, "fold: verify") : STATUS_OK;
 }

@@ -9,20 +9,15 @@
 #define TAPER_CORE_TRAINED_FOLD_H
 
 #include "core/model/model.h"
+#include "core/trained/compare.h"
 
 /* Fold every tapered site of `from` (which has some, and no absent ones) into a new model on the same backend; the
  * caller destroys it. The gate is taken as 0 whatever it was. Errors: out of memory. */
 int fold_model(const struct model *from, struct model *folded, struct error *err);
 
-struct fold_check {
-    double error;   /* ||logits folded - logits|| / ||logits|| over all tokens looked at */
-    double largest; /* the largest single difference over the RMS of the logits */
-    int64_t tokens; /* looked at */
-};
-
 /* Compare the logits of two models of one configuration, one folded, at gate 0, on `count` windows of T tokens.
  * Windows are of cfg.context tokens or fewer. windows [count][T] host memory. */
 int fold_verify(struct model *plain, struct model *folded, const int32_t *windows, int count, int T,
-                struct fold_check *out, struct error *err);
+                struct logits_difference *out, struct error *err);
 
 #endif

@@ -52,6 +52,14 @@ static const char *take_word(struct keys *k, const char *name, const char *fallb
     return json_is_string(value) ? json_string_value(value) : fallback;
 }
 
+/* Names that mean the same. */
+static bool is_one_of(const char *word, const char *const *names)
+{
+    while (*names && strcmp(word, *names) != 0)
+        names++;
+    return *names != NULL;
+}
+
 /* A switch that no model here has in the other position. */
 static void expect_flag(struct keys *k, const char *name, bool wanted)
 {
@@ -85,10 +93,10 @@ static void put_number(struct keys *k, struct config *cfg, const char *name, dou
 static void take_gpt2(struct keys *k, struct interop_config *c)
 {
     const char *act = take_word(k, "activation_function", "gelu_new");
-    const bool tanh_form =
-        strcmp(act, "gelu_new") == 0 || strcmp(act, "gelu_pytorch_tanh") == 0 || strcmp(act, "gelu_fast") == 0;
+    const bool tanh_form = is_one_of(act, (const char *const[]){"gelu_new", "gelu_pytorch_tanh", "gelu_python_tanh",
+                                                                "gelu_fast", "gelu_accurate", NULL});
     const int64_t d = take_integer(k, "n_embd", -1);
-    if (!tanh_form && strcmp(act, "gelu") != 0)
+    if (!tanh_form && !is_one_of(act, (const char *const[]){"gelu", "gelu_python", NULL}))
         faults_add(k->faults, "%s: activation_function: want gelu_new, gelu_pytorch_tanh or gelu, got '%.40s'", k->path,
                    act);
     put_integer(k, &c->cfg, "model.d_model", d);
@@ -130,11 +138,29 @@ static double take_theta(struct keys *k)
     return theta;
 }
 
+static bool is_type(const struct keys *k, const char *type)
+{
+    const char *found = json_string_value(json_object_get(k->object, "model_type"));
+    return found && strcmp(found, type) == 0;
+}
+
+/* Attention that sees only so far back; a window no text here is longer than changes nothing. */
+static void take_window(struct keys *k, int64_t context)
+{
+    const json_t *window = json_object_get(k->object, "sliding_window");
+    const bool used = take_flag(k, "use_sliding_window", !is_type(k, "qwen2"));
+    if (used && window && !json_is_null(window) && !(json_integer_value(window) >= context))
+        faults_add(k->faults,
+                   "%s: sliding_window: attention within a window has no counterpart here (null has, or one of "
+                   "at least max_position_embeddings)",
+                   k->path);
+}
+
 static void take_llama(struct keys *k, struct interop_config *c)
 {
     const int64_t d = take_integer(k, "hidden_size", -1), heads = take_integer(k, "num_attention_heads", -1);
     const char *act = take_word(k, "hidden_act", "silu");
-    if (strcmp(act, "silu") != 0)
+    if (!is_one_of(act, (const char *const[]){"silu", "swish", NULL}))
         faults_add(k->faults, "%s: hidden_act: want silu, got '%.40s'", k->path, act);
     c->extras.key_heads = take_integer(k, "num_key_value_heads", heads);
     if (heads % c->extras.key_heads != 0)
@@ -154,7 +180,9 @@ static void take_llama(struct keys *k, struct interop_config *c)
     if (take_number(k, "partial_rotary_factor", 1) != 1)
         faults_add(k->faults, "%s: partial_rotary_factor: only 1 has a counterpart here", k->path);
     put(k, &c->cfg, "model.mlp", "swiglu");
-    c->attention = take_flag(k, "attention_bias", false);
+    c->attention = is_type(k, "qwen2") || take_flag(k, "attention_bias", false); /* there no key says so */
+    c->out_unbiased = is_type(k, "qwen2");
+    take_window(k, c->cfg.context);
     c->mlp = take_flag(k, "mlp_bias", false);
     c->extras.biases = c->attention || c->mlp;
     put(k, &c->cfg, "model.bias", c->extras.biases ? "true" : "false");
@@ -169,10 +197,11 @@ static int find_class(struct keys *k, enum interop_class *out)
     const char *architecture = json_string_value(json_array_get(json_object_get(k->object, "architectures"), 0));
     if ((type && strcmp(type, "gpt2") == 0) || (!type && architecture && strncmp(architecture, "GPT2", 4) == 0))
         *out = INTEROP_GPT2;
-    else if ((type && strcmp(type, "llama") == 0) || (!type && architecture && strncmp(architecture, "Llama", 5) == 0))
+    else if ((type && is_one_of(type, (const char *const[]){"llama", "qwen2", "mistral", NULL})) ||
+             (!type && architecture && strncmp(architecture, "Llama", 5) == 0))
         *out = INTEROP_LLAMA;
     else {
-        faults_add(k->faults, "%s: model_type: want gpt2 or llama, got '%.60s'", k->path,
+        faults_add(k->faults, "%s: model_type: want gpt2, llama, qwen2 or mistral, got '%.60s'", k->path,
                    type           ? type
                    : architecture ? architecture
                                   : "(none)");
@@ -184,7 +213,7 @@ static int find_class(struct keys *k, enum interop_class *out)
 int interop_config_read(const char *path, struct interop_config *out, struct error *err)
 {
     json_t *object;
-    int status = interop_json_read(path, &object, err);
+    int status = json_file_read(path, &object, err);
     if (status)
         return status;
     struct faults faults = {.err = err};
@@ -197,7 +226,7 @@ int interop_config_read(const char *path, struct interop_config *out, struct err
         else
             take_llama(&k, out);
         put_integer(&k, &out->cfg, "model.vocab", take_integer(&k, "vocab_size", -1));
-        out->affine = out->eps > 1; /* no norm's own epsilon is that large */
+        out->affine = out->eps >= INTEROP_LEAST_EPS;
         put_number(&k, &out->cfg, "model.norm_eps", out->affine ? 1e-5 : out->eps);
         put(&k, &out->cfg, "train.steps", "2");
         if (out->affine) { /* gate 0 at step 2, the one it is written as */

@@ -11,6 +11,7 @@ struct interop_config {
     bool affine;       /* the epsilon of the trick */
     struct interop_extras extras;
     bool attention, mlp; /* LlamaForCausalLM: which projections have biases */
+    bool out_unbiased;   /* ... but not the one behind the attention (qwen2) */
 };
 
 /* Every key that is missing, of a wrong type, or means what no model here does is named. */

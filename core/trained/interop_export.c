@@ -1,7 +1,10 @@
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base/file.h"
+#include "core/trained/compare.h"
 #include "core/trained/interop_internal.h"
 #include "core/trained/loaded_model.h"
 #include "core/base/memory.h"
@@ -92,7 +95,8 @@ static int choose_class(const struct loaded_model *l, bool widen, enum interop_c
 /* ------------------------------------------------------------------------------------------- tensors */
 
 /* A norm's vector as the class wants it. */
-static void fill_norm(const struct loaded_model *l, const struct interop_tensor *t, const float *c, float *to)
+static void fill_norm(const struct loaded_model *l, const struct interop_tensor *t, const float *c, double root,
+                      float *to)
 {
     const struct model *m = &l->model;
     const struct param_site *s = &m->table.sites[t->site];
@@ -101,20 +105,20 @@ static void fill_norm(const struct loaded_model *l, const struct interop_tensor 
         model_row(m, m->params, gain ? (folded ? s->gamma_tilde : s->gamma) : (folded ? s->beta_tilde : s->beta));
     for (size_t i = 0; i < t->count; i++) {
         if (s->absent)
-            to[i] = gain ? (float)INTEROP_SQRT_EPS : 0;
+            to[i] = gain ? (float)root : 0;
         else if (gain && folded)
-            to[i] = (float)(INTEROP_SQRT_EPS * (double)c[t->site] * (double)from[i]);
+            to[i] = (float)(root * (double)c[t->site] * (double)from[i]);
         else
             to[i] = from ? from[i] : 0;
     }
 }
 
-static float *fill_tensor(const struct loaded_model *l, const struct interop_tensor *t, const float *c)
+static float *fill_tensor(const struct loaded_model *l, const struct interop_tensor *t, const float *c, double root)
 {
     const struct model *m = &l->model;
     float *to = memory_alloc(t->count, sizeof *to);
     if (t->how == INTEROP_NORM_GAIN || t->how == INTEROP_NORM_SHIFT) {
-        fill_norm(l, t, c, to);
+        fill_norm(l, t, c, root, to);
         return to;
     }
     const float *from = model_row(m, m->params, t->row);
@@ -136,7 +140,8 @@ static bool is_widened(const struct loaded_model *l, enum interop_class class)
     return class == INTEROP_GPT2 && l->model.cfg.norm == NORM_RMS;
 }
 
-static int write_tensors(const struct loaded_model *l, enum interop_class class, const char *path, struct error *err)
+static int write_tensors(const struct loaded_model *l, enum interop_class class, double root, const char *path,
+                         struct error *err)
 {
     struct interop_map map;
     const struct model *m = &l->model;
@@ -146,7 +151,7 @@ static int write_tensors(const struct loaded_model *l, enum interop_class class,
     struct tensor *tensors = memory_alloc((size_t)map.count, sizeof *tensors);
     for (int i = 0; i < map.count; i++) {
         struct interop_tensor *t = &map.tensors[i];
-        float *numbers = fill_tensor(l, t, c);
+        float *numbers = fill_tensor(l, t, c, root);
         if (is_widened(l, class))
             numbers = interop_widen(t, numbers);
         tensors[i] = (struct tensor){.name = t->name,
@@ -190,7 +195,8 @@ static json_t *llama_config(const struct config *cfg)
                      0.0);
 }
 
-static int write_config(const struct loaded_model *l, enum interop_class class, const char *path, struct error *err)
+static int write_config(const struct loaded_model *l, enum interop_class class, double root, const char *path,
+                        struct error *err)
 {
     struct config wide = l->model.cfg;
     const struct config *cfg = &wide;
@@ -201,7 +207,7 @@ static int write_config(const struct loaded_model *l, enum interop_class class, 
     }
     json_t *object = class == INTEROP_GPT2 ? gpt2_config(cfg) : llama_config(cfg);
     json_object_set_new(object, class == INTEROP_GPT2 ? "layer_norm_epsilon" : "rms_norm_eps",
-                        json_real(affine ? INTEROP_EPS : cfg->norm_eps));
+                        json_real(affine ? root * root : cfg->norm_eps));
     json_object_set_new(object, "vocab_size", json_integer(cfg->vocab));
     json_object_set_new(object, "tie_word_embeddings",
                         json_boolean(l->model.table.lm_head == l->model.table.tok_embed));
@@ -211,8 +217,66 @@ static int write_config(const struct loaded_model *l, enum interop_class class, 
         json_object_set_new(object, "bos_token_id", json_integer(tokenizer_end_of_text(l->tokenizer)));
         json_object_set_new(object, "eos_token_id", json_integer(tokenizer_end_of_text(l->tokenizer)));
     }
-    int status = interop_json_write(path, object, JSON_INDENT(2) | JSON_SORT_KEYS, err);
+    int status = json_file_write(path, object, JSON_INDENT(2) | JSON_SORT_KEYS, err);
     json_decref(object);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------- the check */
+
+enum { WINDOWS = 2, WINDOW_MOST = 128 };
+#define TOLERANCE 1e-3
+
+/* Random windows [WINDOWS][*T], on the heap. */
+static int32_t *make_windows(const struct loaded_model *l, int *T)
+{
+    *T = l->model.cfg.context < WINDOW_MOST ? (int)l->model.cfg.context : WINDOW_MOST;
+    int32_t *windows = memory_alloc((size_t)WINDOWS * (size_t)*T, sizeof *windows);
+    compare_random_windows(l->model.cfg.vocab, WINDOWS, *T, windows);
+    return windows;
+}
+
+/* The root of the epsilon that leaves this model's stream room. */
+static int choose_root(const struct loaded_model *l, double *root, struct error *err)
+{
+    double rms;
+    int T;
+    *root = INTEROP_LEAST_ROOT;
+    if (form_of(l) != FORM_AFFINE)
+        return STATUS_OK;
+    int32_t *windows = make_windows(l, &T);
+    int status = compare_stream_rms(&l->model, windows, T, &rms, err);
+    free(windows);
+    while (!status && *root < INTEROP_HEADROOM * rms)
+        *root *= 10;
+    if (!status && (isnan(rms) || *root > INTEROP_MOST_ROOT))
+        status = error_set(err, STATUS_FAILED, "%s: its stream grows to %g, which no epsilon in fp32 is far above",
+                           l->path, rms);
+    return status;
+}
+
+/* What a loader will compute against what the model is; a folder that is another model is none: its config.json goes.
+ */
+static int check_written(const struct loaded_model *l, const char *dir, const char *config,
+                         struct logits_difference *difference, struct error *err)
+{
+    struct model written;
+    int T;
+    int status = interop_open_as_written(&written, dir, l->model.ops, l->be, err);
+    if (!status) {
+        const struct model *const both[2] = {&l->model, &written};
+        int32_t *windows = make_windows(l, &T);
+        status = compare_logits(both, windows, WINDOWS, T, difference, err);
+        free(windows);
+        model_destroy(&written);
+    }
+    if (!status && !(difference->error <= TOLERANCE))
+        status =
+            error_set(err, STATUS_FAILED,
+                      "%s: the logits of what was written differ by %.3g (relative, over %lld tokens), more than %g",
+                      dir, difference->error, (long long)difference->tokens, TOLERANCE);
+    if (status)
+        unlink(config);
     return status;
 }
 
@@ -229,19 +293,29 @@ int interop_export(const char *checkpoint, const char *dir, const struct interop
     if (status)
         return status;
     char *tensors = file_join(dir, "model.safetensors"), *config = file_join(dir, "config.json");
+    struct logits_difference difference = {0};
+    double root = INTEROP_LEAST_ROOT;
     status = choose_class(&l, options->widen, &class, err);
+    if (!status)
+        status = choose_root(&l, &root, err);
     if (!status)
         status = file_make_directories(dir, err);
     if (!status)
-        status = write_tensors(&l, class, tensors, err);
+        status = write_tensors(&l, class, root, tensors, err);
     if (!status && l.tokenizer)
         status = interop_tokenizer_write(dir, l.tokenizer, class, l.model.cfg.context, err);
     if (!status) /* last: with it the folder is a model */
-        status = write_config(&l, class, config, err);
+        status = write_config(&l, class, root, config, err);
     if (!status)
-        snprintf(summary, INTEROP_SUMMARY, "%s, %lld parameters%s%s", interop_class_name(class),
-                 (long long)l.model.table.parameters, is_widened(&l, class) ? "; written twice as wide" : "",
-                 form_of(&l) == FORM_AFFINE ? "; its norms are affine maps (epsilon 1e12)" : "");
+        status = check_written(&l, dir, config, &difference, err);
+    if (!status) {
+        char affine[64] = "";
+        if (form_of(&l) == FORM_AFFINE)
+            snprintf(affine, sizeof affine, "; its norms are affine maps (epsilon %g)", root * root);
+        snprintf(summary, INTEROP_SUMMARY, "%s, %lld parameters%s%s; logits differ by %.2g", interop_class_name(class),
+                 (long long)l.model.table.parameters, is_widened(&l, class) ? "; written twice as wide" : "", affine,
+                 difference.error);
+    }
     free(tensors);
     free(config);
     loaded_model_close(&l);

@@ -144,7 +144,9 @@ static bool is_left_out(const struct import *im, const char *name)
     size_t length = strlen(name);
     if (im->config.class != INTEROP_LLAMA || length < 5 || strcmp(name + length - 5, ".bias") != 0)
         return false;
-    return strstr(name, ".mlp.") ? !im->config.mlp : !im->config.attention;
+    if (strstr(name, ".mlp."))
+        return !im->config.mlp;
+    return !im->config.attention || (im->config.out_unbiased && strstr(name, ".o_proj."));
 }
 
 static int read_tensors(struct import *im, struct error *err)
@@ -236,7 +238,7 @@ static int write_run(const struct import *im, const struct tokenizer *tokenizer,
     if (!status && tokenizer)
         status = tokenizer_save(tokenizer, folder, err);
     if (!status)
-        status = interop_json_write(config, object, JSON_INDENT(2), err);
+        status = json_file_write(config, object, JSON_INDENT(2), err);
     if (!status) /* last: with it the directory is a model */
         status = saved_model_write(checkpoint,
                                    &(struct saved_model_content){.cfg = &im->config.cfg,
@@ -257,15 +259,15 @@ static int write_run(const struct import *im, const struct tokenizer *tokenizer,
 static int read_tokenizer(const struct import *im, const char *dir, struct tokenizer **out, struct error *err)
 {
     int status = interop_tokenizer_read(dir, out, err);
-    if (!status && (int64_t)tokenizer_vocab_size(*out) != im->config.cfg.vocab)
+    if (!status && (int64_t)tokenizer_vocab_size(*out) > im->config.cfg.vocab)
         return error_set(err, STATUS_BAD_INPUT,
-                         "%s: a tokenizer of %u entries does not fit a vocab_size of %lld "
+                         "%s: a tokenizer of %u entries does not fit a vocab_size of %lld, want at most that "
                          "(--no-tokenizer imports the model alone)",
                          dir, tokenizer_vocab_size(*out), (long long)im->config.cfg.vocab);
     return status;
 }
 
-static void summarize(const struct import *im, char summary[INTEROP_SUMMARY])
+static void summarize(const struct import *im, const struct tokenizer *tokenizer, char summary[INTEROP_SUMMARY])
 {
     const long long heads = im->config.cfg.heads, shared = im->config.extras.key_heads;
     int used = snprintf(summary, INTEROP_SUMMARY, "%s, %lld parameters%s", interop_class_name(im->config.class),
@@ -274,8 +276,53 @@ static void summarize(const struct import *im, char summary[INTEROP_SUMMARY])
                         : im->config.affine ? "; its norms are affine maps: gate 0"
                                             : "");
     if (im->config.class == INTEROP_LLAMA && shared != heads)
-        snprintf(summary + used, INTEROP_SUMMARY - (size_t)used,
-                 "; the keys and values of its %lld heads are repeated for %lld, the same function", shared, heads);
+        used +=
+            snprintf(summary + used, INTEROP_SUMMARY - (size_t)used,
+                     "; the keys and values of its %lld heads are repeated for %lld, the same function", shared, heads);
+    const int64_t entries = tokenizer ? tokenizer_vocab_size(tokenizer) : im->config.cfg.vocab;
+    if (entries < im->config.cfg.vocab)
+        snprintf(summary + used, INTEROP_SUMMARY - (size_t)used, "; %lld of its %lld rows pad the vocabulary",
+                 (long long)(im->config.cfg.vocab - entries), (long long)im->config.cfg.vocab);
+}
+
+static void close_import(struct import *im)
+{
+    interop_source_close(&im->source);
+    interop_map_destroy(&im->map);
+    params_destroy(&im->table);
+    free(im->params);
+    free(im->c);
+}
+
+int interop_open_as_written(struct model *out, const char *dir, const struct ops *ops, struct backend *be,
+                            struct error *err)
+{
+    struct import im = {.prefix = ""};
+    char *config = file_join(dir, "config.json");
+    int status = interop_config_read(config, &im.config, err);
+    if (!status && im.config.affine) {
+        im.config.affine = false;
+        im.config.cfg.sites = SITES_NONE;
+        im.config.cfg.norm_eps = im.config.eps;
+    }
+    if (!status)
+        status = interop_source_open(&im.source, dir, err);
+    if (!status) {
+        make_table(&im, SITES_NONE);
+        status = read_tensors(&im, err);
+    }
+    if (!status)
+        status = model_create_folded(out, &im.config.cfg, SITES_NONE, ops, be, err);
+    if (!status) {
+        ops->upload(be, out->params, im.params, im.table.total * sizeof *im.params);
+        ops->upload(be, out->c, im.c, (size_t)im.table.site_count * sizeof *im.c);
+        status = ops->sync(be, err);
+        if (status)
+            model_destroy(out);
+    }
+    close_import(&im);
+    free(config);
+    return status;
 }
 
 int interop_import(const char *dir, const char *out, const struct interop_options *options,
@@ -294,13 +341,9 @@ int interop_import(const char *dir, const char *out, const struct interop_option
     if (!status)
         status = write_run(&im, tokenizer, out, err);
     if (!status)
-        summarize(&im, summary);
+        summarize(&im, tokenizer, summary);
     tokenizer_destroy(tokenizer);
-    interop_source_close(&im.source);
-    interop_map_destroy(&im.map);
-    params_destroy(&im.table);
-    free(im.params);
-    free(im.c);
+    close_import(&im);
     free(config);
     return status;
 }

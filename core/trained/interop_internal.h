@@ -2,18 +2,25 @@
 #ifndef TAPER_CORE_TRAINED_INTEROP_INTERNAL_H
 #define TAPER_CORE_TRAINED_INTEROP_INTERNAL_H
 
+#include "core/base/json_file.h"
 #include "core/data/tokenizer.h"
 #include "core/base/faults.h"
 #include "core/trained/interop.h"
+#include "core/model/model.h"
 #include "core/model/params.h"
 #include "core/base/safetensors.h"
 
 enum interop_class { INTEROP_GPT2, INTEROP_LLAMA, INTEROP_CLASSES };
 const char *interop_class_name(enum interop_class class);
 
-/* The trick: y = x / sqrt(var + EPS) * (SQRT_EPS * w) is x * w, as long as var stays far below EPS. */
-#define INTEROP_EPS      1e12
-#define INTEROP_SQRT_EPS 1e6
+/* The trick: y = x / sqrt(var + r^2) * (r * w) is x * w, but for a part var / (2 r^2). r is LEAST_ROOT, or as many
+ * times ten as keep that part at HEADROOM below the stream of the model. */
+#define INTEROP_LEAST_ROOT 1e6
+#define INTEROP_MOST_ROOT  1e18 /* its square is a float */
+#define INTEROP_HEADROOM   1e3
+
+/* From here on an epsilon is taken for the trick: a norm's own is far below, a stream's variance may not be. */
+#define INTEROP_LEAST_EPS 1e6
 
 /* How a tensor there lies in a parameter here. */
 enum interop_how {
@@ -56,16 +63,18 @@ void interop_map_destroy(struct interop_map *map);
  * (interop_widen.c). t's shape becomes the wider one; `from` is given back or freed. */
 float *interop_widen(struct interop_tensor *t, float *from);
 
+/* The model of a folder as a loader runs it: norms that are affine maps by the trick are norms with that epsilon. The
+ * caller destroys it. */
+int interop_open_as_written(struct model *out, const char *dir, const struct ops *ops, struct backend *be,
+                            struct error *err);
+
 /* tokenizer.json, vocab.json, merges.txt and the small files beside them. */
 int interop_tokenizer_write(const char *dir, const struct tokenizer *t, enum interop_class class, int64_t context,
                             struct error *err);
 
-/* From vocab.json and merges.txt, else from tokenizer.json; STATUS_BAD_INPUT when there is neither or it is another
- * kind. */
+/* From tokenizer.json, else from vocab.json and merges.txt with the names in added_tokens.json. Where both forms are
+ * there, both must give the same ids to a list of hard texts. STATUS_BAD_INPUT when there is neither, or one does what
+ * has no counterpart here. */
 int interop_tokenizer_read(const char *dir, struct tokenizer **out, struct error *err);
-
-/* A JSON file that must be an object; a new reference. */
-int interop_json_read(const char *path, json_t **out, struct error *err);
-int interop_json_write(const char *path, const json_t *object, size_t flags, struct error *err);
 
 #endif

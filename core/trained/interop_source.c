@@ -64,7 +64,7 @@ static int open_shards(struct interop_source *s, const char *dir, struct error *
 static int open_index(struct interop_source *s, const char *dir, struct error *err)
 {
     json_t *object;
-    int status = interop_json_read(s->path, &object, err);
+    int status = json_file_read(s->path, &object, err);
     if (status)
         return status;
     s->index = json_incref(json_object_get(object, "weight_map"));
@@ -86,9 +86,15 @@ int interop_source_open(struct interop_source *s, const char *dir, struct error 
     } else if (access(index, F_OK) == 0) {
         s->path = memory_string(index);
         status = open_index(s, dir, err);
+    } else if (access(old, F_OK) == 0) {
+        status = error_set(err, STATUS_BAD_INPUT,
+                           "%s: want model.safetensors; pytorch_model.bin is a pickle, which is a program. In %s, this "
+                           "converts it: python3 -c \"import torch, safetensors.torch as s; s.save_file({k: "
+                           "v.clone().contiguous() for k, v in torch.load('pytorch_model.bin', "
+                           "weights_only=True).items()}, 'model.safetensors', {'format': 'pt'})\"",
+                           dir, dir);
     } else {
-        status = error_set(err, STATUS_BAD_INPUT, "%s: want model.safetensors or model.safetensors.index.json%s", dir,
-                           access(old, F_OK) == 0 ? "; pytorch_model.bin is not read" : "");
+        status = error_set(err, STATUS_BAD_INPUT, "%s: want model.safetensors or model.safetensors.index.json", dir);
     }
     free(one);
     free(index);

@@ -8,40 +8,6 @@
 #include "core/trained/interop_internal.h"
 #include "core/base/memory.h"
 
-int interop_json_read(const char *path, json_t **out, struct error *err)
-{
-    struct file_map map;
-    json_error_t fault;
-    int status = file_map_open(&map, path, err);
-    *out = NULL;
-    if (status)
-        return status;
-    json_t *object = json_loadb((const char *)map.data, map.size, JSON_REJECT_DUPLICATES, &fault);
-    if (!object)
-        status = error_set(err, STATUS_BAD_INPUT, "%s:%d: %s", path, fault.line, fault.text);
-    else if (!json_is_object(object))
-        status = error_set(err, STATUS_BAD_INPUT, "%s: want a JSON object", path);
-    file_map_close(&map);
-    if (status)
-        json_decref(object);
-    else
-        *out = object;
-    return status;
-}
-
-int interop_json_write(const char *path, const json_t *object, size_t flags, struct error *err)
-{
-    char *text = json_dumps(object, flags | JSON_REAL_PRECISION(17));
-    if (!text)
-        return error_set(err, STATUS_FAILED, "%s: no JSON", path);
-    size_t length = strlen(text);
-    text = memory_resize(text, length + 2, 1);
-    memcpy(text + length, "\n", 2);
-    int status = file_write_all(path, text, length + 1, err);
-    free(text);
-    return status;
-}
-
 /* ------------------------------------------------------------------------------------------- writing */
 
 /* The lines of merges.txt after its version, as an array. */
@@ -69,7 +35,7 @@ static int write_fast(const char *dir, const struct tokenizer *t, struct error *
     char *vocab_path = file_join(dir, "vocab.json"), *merges_path = file_join(dir, "merges.txt");
     char *path = file_join(dir, "tokenizer.json");
     json_t *vocab = NULL, *merges = json_array();
-    int status = interop_json_read(vocab_path, &vocab, err);
+    int status = json_file_read(vocab_path, &vocab, err);
     if (!status)
         status = read_merges(merges_path, merges, err);
     if (!status) {
@@ -83,7 +49,7 @@ static int write_fast(const char *dir, const struct tokenizer *t, struct error *
             1, "post_processor", "decoder", "type", "ByteLevel", "add_prefix_space", 1, "trim_offsets", 1, "use_regex",
             1, "model", "type", "BPE", "dropout", "unk_token", "continuing_subword_prefix", "", "end_of_word_suffix",
             "", "fuse_unk", 0, "byte_fallback", 0, "ignore_merges", 0, "vocab", vocab, "merges", merges);
-        status = object ? interop_json_write(path, object, JSON_COMPACT, err)
+        status = object ? json_file_write(path, object, JSON_COMPACT, err)
                         : error_set(err, STATUS_FAILED, "%s: no JSON", path);
         json_decref(object);
     }
@@ -99,152 +65,196 @@ int interop_tokenizer_write(const char *dir, const struct tokenizer *t, enum int
                             struct error *err)
 {
     const json_int_t end = tokenizer_end_of_text(t);
+    char *name = tokenizer_name_of_end(t);
     const struct {
         const char *name;
         json_t *object;
     } files[] = {
         {"tokenizer_config.json",
          json_pack("{s:s, s:s, s:s, s:s, s:b, s:I}", "tokenizer_class",
-                   class == INTEROP_GPT2 ? "GPT2Tokenizer" : "PreTrainedTokenizerFast", "bos_token", "<|endoftext|>",
-                   "eos_token", "<|endoftext|>", "unk_token", "<|endoftext|>", "add_prefix_space", 0,
-                   "model_max_length", (json_int_t)context)},
-        {"special_tokens_map.json", json_pack("{s:s, s:s, s:s}", "bos_token", "<|endoftext|>", "eos_token",
-                                              "<|endoftext|>", "unk_token", "<|endoftext|>")},
+                   class == INTEROP_GPT2 && !tokenizer_is_foreign(t) ? "GPT2Tokenizer" : "PreTrainedTokenizerFast",
+                   "bos_token", name, "eos_token", name, "unk_token", name, "add_prefix_space",
+                   (int)tokenizer_prefixes_blank(t), "model_max_length", (json_int_t)context)},
+        {"special_tokens_map.json",
+         json_pack("{s:s, s:s, s:s}", "bos_token", name, "eos_token", name, "unk_token", name)},
         {"generation_config.json", json_pack("{s:I, s:I}", "bos_token_id", end, "eos_token_id", end)},
     };
     int status = tokenizer_save(t, dir, err);
-    if (!status)
+    if (!status && !tokenizer_is_foreign(t))
         status = write_fast(dir, t, err);
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         char *path = file_join(dir, files[i].name);
         if (!status)
-            status = interop_json_write(path, files[i].object, JSON_INDENT(2), err);
+            status = json_file_write(path, files[i].object, JSON_INDENT(2), err);
         json_decref(files[i].object);
         free(path);
     }
+    free(name);
     return status;
 }
 
 /* ------------------------------------------------------------------------------------------- reading */
 
-/* Is there a ByteLevel step in this pre-tokenizer (alone, or in a sequence)? */
-static bool is_byte_level(const json_t *pre)
+/* The lines of a merges.txt and the names of the two-file form, as the object of a tokenizer.json would say it: GPT-2's
+ * steps, or those of `like`. */
+static int read_two(const char *dir, const json_t *like, json_t **out, struct error *err)
 {
-    const char *type = json_string_value(json_object_get(pre, "type"));
-    size_t i;
-    json_t *one;
-    if (type && strcmp(type, "ByteLevel") == 0)
-        return true;
-    json_array_foreach(json_object_get(pre, "pretokenizers"), i, one) if (is_byte_level(one)) return true;
-    return false;
-}
-
-/* A merge is "left right", or in newer files ["left", "right"]. */
-static int append_merge(const char *path, FILE *out, const json_t *merge, size_t i, struct error *err)
-{
-    const char *whole = json_string_value(merge), *left = json_string_value(json_array_get(merge, 0));
-    const char *right = json_string_value(json_array_get(merge, 1));
-    if (!whole && !(left && right && json_array_size(merge) == 2))
-        return error_set(err, STATUS_BAD_INPUT, "%s: model.merges[%zu]: want two symbols", path, i);
-    if (whole)
-        fprintf(out, "%s\n", whole);
-    else
-        fprintf(out, "%s %s\n", left, right);
-    return STATUS_OK;
-}
-
-static int write_merges(const char *path, const char *to, const json_t *merges, struct error *err)
-{
-    struct file_writer w;
-    size_t i;
-    json_t *merge;
-    int status = file_create(&w, to, err);
-    if (status)
-        return status;
-    fputs("#version: 0.2\n", w.stream);
-    json_array_foreach((json_t *)merges, i, merge) if (!status) status = append_merge(path, w.stream, merge, i, err);
+    char *vocab_path = file_join(dir, "vocab.json"), *merges_path = file_join(dir, "merges.txt");
+    char *added_path = file_join(dir, "added_tokens.json");
+    json_t *vocab = NULL, *merges = json_array(), *added = NULL, *id;
+    const char *name;
+    int status = json_file_read(vocab_path, &vocab, err);
     if (!status)
-        return file_commit(&w, err);
-    file_abandon(&w);
-    return status;
-}
-
-/* The parts of tokenizer.json as GPT-2's two files in a folder of their own, which tokenizer_load then judges. */
-static int split_fast(const char *path, const json_t *object, const char *folder, struct error *err)
-{
-    const json_t *model = json_object_get(object, "model"), *merges = json_object_get(model, "merges");
-    const char *type = json_string_value(json_object_get(model, "type"));
-    size_t i;
-    json_t *added;
-    if ((type && strcmp(type, "BPE") != 0) || !json_is_object(json_object_get(model, "vocab")) ||
-        !json_is_array(merges) || !is_byte_level(json_object_get(object, "pre_tokenizer")))
-        return error_set(err, STATUS_BAD_INPUT,
-                         "%s: want a byte-level BPE as GPT-2's (model BPE, pre_tokenizer ByteLevel); "
-                         "--no-tokenizer imports the model alone",
-                         path);
-    json_t *vocab = json_copy(json_object_get(model, "vocab"));
-    json_array_foreach(json_object_get(object, "added_tokens"), i, added)
-    {
-        const char *content = json_string_value(json_object_get(added, "content"));
-        if (content && !json_object_get(vocab, content))
-            json_object_set(vocab, content, json_object_get(added, "id"));
-    }
-    char *vocab_path = file_join(folder, "vocab.json"), *merges_path = file_join(folder, "merges.txt");
-    int status = interop_json_write(vocab_path, vocab, JSON_COMPACT, err);
-    if (!status)
-        status = write_merges(path, merges_path, merges, err);
+        status = read_merges(merges_path, merges, err);
+    if (!status && access(added_path, F_OK) == 0)
+        status = json_file_read(added_path, &added, err);
+    json_t *object = like ? json_deep_copy(like)
+                          : json_pack("{s:[], s:{s:s}, s:{s:s, s:b}}", "added_tokens", "model", "type", "BPE",
+                                      "pre_tokenizer", "type", "ByteLevel", "add_prefix_space", 0);
+    json_t *tokens = json_object_get(object, "added_tokens");
+    if (!like && vocab && json_object_get(vocab, "<|endoftext|>"))
+        json_array_append_new(tokens, json_pack("{s:O, s:s, s:b}", "id", json_object_get(vocab, "<|endoftext|>"),
+                                                "content", "<|endoftext|>", "special", 1));
+    json_object_foreach(added, name, id) if (!like && strcmp(name, "<|endoftext|>") != 0)
+        json_array_append_new(tokens, json_pack("{s:O, s:s, s:b}", "id", id, "content", name, "special", 1));
+    json_object_set(json_object_get(object, "model"), "vocab", vocab);
+    json_object_set(json_object_get(object, "model"), "merges", merges);
+    *out = object;
     json_decref(vocab);
+    json_decref(merges);
+    json_decref(added);
     free(vocab_path);
     free(merges_path);
+    free(added_path);
     return status;
 }
 
-static void remove_folder(const char *folder)
+/* Texts whose ids two tokenizers are compared on: what cutting, normalizing and merging stumble over. */
+static const char *const hard[] = {
+    "Hello world",
+    " leading and trailing ",
+    "I'll say it's what they've DON'T'VE done",
+    "a  b   c\t\td\n\ne\r\nf",
+    "   \n  \n",
+    "1 22 333 4444 55555 3.14159 1,000,000",
+    "x=[1,2];if(a!=b){return c->d;}",
+    "caf\u00e9 cafe\u0301 \u212b \uac00 \u1100\u1161",
+    "\u4f60\u597d\u4e16\u754c \u3053\u3093\u306b\u3061\u306f \ud55c\uad6d\uc5b4",
+    "\u0645\u0631\u062d\u0628\u0627 \u0939\u093f\u0928\u094d\u0926\u0940 \u0e44\u0e17\u0e22",
+    "\U0001f600\U0001f468\u200d\U0001f469\u200d\U0001f467 \u2764\ufe0f",
+    "\u00a0nbsp\u2003em\u3000wide\u180emongolian",
+    "\u0664\u0665 \u216b \u00bd \u00b2",
+    "UPPER lower Title \u0130 \u00df \ufb01",
+};
+
+static int encode_hard(const struct tokenizer *t, const char *text, uint32_t **ids, size_t *count, struct error *err)
 {
-    static const char *const names[] = {"vocab.json", "merges.txt"};
-    for (size_t i = 0; i < 2; i++) {
-        char *path = file_join(folder, names[i]);
-        unlink(path);
-        free(path);
-    }
-    rmdir(folder);
+    struct encoder *e;
+    int status = encoder_create(&e, t, err);
+    *ids = memory_alloc(tokenizer_room(t, strlen(text)), sizeof **ids);
+    if (!status)
+        status = tokenizer_encode(e, text, strlen(text), *ids, count, err);
+    encoder_destroy(e);
+    return status;
 }
 
-static int read_fast(const char *path, struct tokenizer **out, struct error *err)
+/* The first hard text that the two give other ids; NULL for none. */
+static int find_difference(const struct tokenizer *const both[2], const char **text, struct error *err)
 {
-    const char *base = getenv("TMPDIR");
-    char *folder = memory_format("%s/taper-tokenizer-XXXXXX", base && *base ? base : "/tmp");
-    json_t *object = NULL;
-    int status = interop_json_read(path, &object, err);
-    if (!status && !mkdtemp(folder))
-        status = error_errno(err, STATUS_FAILED, errno, "%s: cannot make the folder", folder);
-    else if (!status) {
-        status = split_fast(path, object, folder, err);
-        if (!status && (status = tokenizer_load(out, folder, err)))
-            error_wrap(err, "%s, as vocab.json and merges.txt", path);
-        remove_folder(folder);
+    int status = STATUS_OK;
+    *text = NULL;
+    for (size_t i = 0; !status && !*text && i < sizeof hard / sizeof hard[0]; i++) {
+        uint32_t *ids[2] = {NULL, NULL};
+        size_t count[2] = {0, 0};
+        for (int k = 0; k < 2 && !status; k++)
+            status = encode_hard(both[k], hard[i], &ids[k], &count[k], err);
+        if (!status && (count[0] != count[1] || memcmp(ids[0], ids[1], count[0] * sizeof **ids) != 0))
+            *text = hard[i];
+        free(ids[0]);
+        free(ids[1]);
     }
+    return status;
+}
+
+/* Two forms of one tokenizer must be one: the two files, with the steps that only tokenizer.json says. */
+static int compare(const struct tokenizer *t, const char *dir, struct error *err)
+{
+    struct tokenizer *other = NULL;
+    json_t *like = NULL, *object = NULL;
+    char *fast = file_join(dir, "tokenizer.json"), *end = tokenizer_name_of_end(t);
+    const char *text = NULL;
+    int status = json_file_read(fast, &like, err);
+    if (!status)
+        status = read_two(dir, like, &object, err);
+    if (!status)
+        status = tokenizer_from_json(&other, object, dir, end, err);
+    if (!status)
+        status = find_difference((const struct tokenizer *const[2]){t, other}, &text, err);
+    if (!status && (text || memcmp(tokenizer_digest(t), tokenizer_digest(other), TOKENIZER_DIGEST_BYTES) != 0))
+        status = error_set(err, STATUS_BAD_INPUT,
+                           "%s: tokenizer.json is not the tokenizer of vocab.json and merges.txt%s%s%s (take away what "
+                           "is wrong)",
+                           dir, text ? ": '" : "", text ? text : "", text ? "' gets other ids" : "");
+    tokenizer_destroy(other);
+    json_decref(like);
     json_decref(object);
-    free(folder);
+    free(end);
+    free(fast);
+    return status;
+}
+
+/* What tokenizer_config.json turns on must be there: loaders let it overrule tokenizer.json. */
+static int check_switches(const struct tokenizer *t, const char *dir, struct error *err)
+{
+    char *path = file_join(dir, "tokenizer_config.json");
+    json_t *object = NULL;
+    size_t before;
+    tokenizer_before(t, &before);
+    int status = access(path, F_OK) == 0 ? json_file_read(path, &object, err) : STATUS_OK;
+    const json_t *blank = json_object_get(object, "add_prefix_space");
+    if (!status && json_is_boolean(blank) && json_is_true(blank) != tokenizer_prefixes_blank(t))
+        status = error_set(err, STATUS_BAD_INPUT, "%s: add_prefix_space is %s, and the tokenizer's ByteLevel says %s",
+                           path, json_is_true(blank) ? "true" : "false", json_is_true(blank) ? "false" : "true");
+    else if (!status && json_is_true(json_object_get(object, "add_bos_token")) && before == 0)
+        status = error_set(err, STATUS_BAD_INPUT, "%s: add_bos_token is true, and no post_processor adds one", path);
+    else if (!status && json_is_true(json_object_get(object, "add_eos_token")))
+        status = error_set(err, STATUS_BAD_INPUT, "%s: add_eos_token has no counterpart here", path);
+    json_decref(object);
+    free(path);
     return status;
 }
 
 int interop_tokenizer_read(const char *dir, struct tokenizer **out, struct error *err)
 {
     char *vocab = file_join(dir, "vocab.json"), *merges = file_join(dir, "merges.txt"),
-         *fast = file_join(dir, "tokenizer.json");
+         *fast = file_join(dir, "tokenizer.json"), *added = file_join(dir, "added_tokens.json");
+    const bool two = access(vocab, F_OK) == 0 && access(merges, F_OK) == 0, one = access(fast, F_OK) == 0;
+    json_t *object = NULL;
     int status;
-    if (access(vocab, F_OK) == 0 && access(merges, F_OK) == 0)
+    *out = NULL;
+    if (!one && two && access(added, F_OK) == 0) {
+        status = read_two(dir, NULL, &object, err);
+        if (!status)
+            status = tokenizer_from_json(out, object, dir, NULL, err);
+    } else if (one || two) {
         status = tokenizer_load(out, dir, err);
-    else if (access(fast, F_OK) == 0)
-        status = read_fast(fast, out, err);
-    else
-        status = error_set(err, STATUS_BAD_INPUT,
-                           "%s: no tokenizer: want vocab.json and merges.txt, or tokenizer.json "
-                           "(--no-tokenizer imports the model alone)",
+    } else {
+        status = error_set(err, STATUS_BAD_INPUT, "%s: no tokenizer: want tokenizer.json, or vocab.json and merges.txt",
                            dir);
+    }
+    if (!status)
+        status = check_switches(*out, dir, err);
+    if (!status && one && two)
+        status = compare(*out, dir, err);
+    if (status) {
+        tokenizer_destroy(*out);
+        *out = NULL;
+        error_wrap(err, "the tokenizer (--no-tokenizer imports the model alone)");
+    }
+    json_decref(object);
     free(vocab);
     free(merges);
     free(fast);
+    free(added);
     return status;
 }

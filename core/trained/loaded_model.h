@@ -28,7 +28,7 @@ struct loaded_model {
 };
 
 /* Everything is checked: shapes, unknown tensors, NaN and infinities (the tensors are named), and that the tokenizer
- * has the model's vocabulary. On failure nothing is left open. */
+ * has no more entries than the model's vocabulary (rows beyond it pad). On failure nothing is left open. */
 int loaded_model_open(struct loaded_model *l, const char *path, const struct loaded_model_options *options,
                       struct error *err);
 void loaded_model_close(struct loaded_model *l); /* fine on a zeroed one */

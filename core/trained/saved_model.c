@@ -30,9 +30,8 @@ static void check_shape(const struct saved_model *m, struct faults *f, const cha
     else if (t->rank != rank || memcmp(t->shape, shape, (size_t)rank * sizeof *shape) != 0)
         faults_add(f, "%s: tensor %s: want shape %s, got %s", m->file.path, name, wanted,
                    tensor_shape_text(t->rank, t->shape, found, sizeof found));
-    else if (t->type == TENSOR_I64 || t->type == TENSOR_I32 || t->type == TENSOR_U8)
-        faults_add(f, "%s: tensor %s: want floating-point numbers, got %s", m->file.path, name,
-                   tensor_type_name(t->type));
+    else if (!tensor_type_is_float(t->type))
+        faults_add(f, "%s: tensor %s: want floating-point numbers, got %s", m->file.path, name, t->dtype);
 }
 
 static bool is_site_scalar(const struct param_table *table, const char *name)

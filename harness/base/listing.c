@@ -245,11 +245,6 @@ void listing_null(struct listing *t)
     put(t, NULL, false, false);
 }
 
-void listing_raw_json(struct listing *t, const char *json)
-{
-    put(t, json, false, false);
-}
-
 /* Equal names get :1, :2 ... */
 static char *distinct_name(char *const *taken, int count, const char *name)
 {

@@ -24,7 +24,6 @@ void listing_text(struct listing *t, const char *text); /* NULL prints as a NULL
 void listing_integer(struct listing *t, int64_t value);
 void listing_real(struct listing *t, double value);
 void listing_null(struct listing *t);
-void listing_raw_json(struct listing *t, const char *json); /* text as it is; in JSON the value itself */
 
 /* Prints what is held back and releases t. STATUS_FAILED when `out` could not be written. */
 int listing_end(struct listing *t, struct error *err);

@@ -57,7 +57,8 @@ int options_parse(const struct command *command, const struct option_spec *specs
             i++;
             break;
         }
-        if (word[0] != '-' || word[1] == '\0') {
+        /* No option has a blank in its name: SQL that begins with a comment is an operand. */
+        if (word[0] != '-' || word[1] == '\0' || strncmp(word, "-- ", 3) == 0) {
             argv[1 + kept++] = word;
             continue;
         }

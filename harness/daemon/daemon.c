@@ -132,7 +132,10 @@ static void on_request(void *arg, struct server_client *client, json_t *request)
 {
     struct daemon *d = arg;
     const char *what = json_string_value(json_object_get(request, "do"));
-    if (strcmp(what, "wait") == 0) {
+    struct error err = {0};
+    if (requests_check(what, request, &err)) {
+        server_refuse(client, request, &err);
+    } else if (strcmp(what, "wait") == 0) {
         if (!answer_wait(d, client, request))
             postpone(d, client, request, true);
     } else if (strcmp(what, "stop") == 0) {
@@ -259,8 +262,8 @@ int daemon_run(const struct daemon_options *options, struct error *err)
         struct error log = {0};
         if (log_writer_open(&d->log, d->engine.home.log, &log))
             fprintf(stderr, "taper: %s\n", log.text); /* a full disk is no reason not to start */
-        d->requests =
-            (struct requests){&d->engine.home, d->engine.store, d->engine.scheduler, d->engine.slots, store_now()};
+        d->requests = (struct requests){&d->engine.home, d->engine.store, d->engine.scheduler,
+                                        d->engine.executors[0]->slots, store_now()};
         say(d, "taper %s (%s), process %d, serves %s", version_string(), version_revision(), (int)getpid(),
             d->engine.home.dir);
         status = scheduler_recover(d->engine.scheduler, err);

@@ -53,12 +53,6 @@ static int read_numbers(const struct engine_options *o, struct numbers *n, struc
     return status;
 }
 
-static bool owns(void *arg, pid_t pid)
-{
-    struct engine *e = arg;
-    return e->executor && e->executor->owns(e->executor, pid);
-}
-
 int engine_open(struct engine *e, const struct engine_options *options, const char *home, const char *sweep,
                 void (*log)(void *arg, const char *text), void (*changed)(void *arg), void *arg, struct error *err)
 {
@@ -78,18 +72,16 @@ int engine_open(struct engine *e, const struct engine_options *options, const ch
     if (!status) {
         uv_loop_init(&e->loop);
         e->looping = true;
-        struct slots_options slots = {.cpu = options->cpu_given ? options->cpu_slots : -1,
-                                      .gpu_runs = options->gpu_given ? options->gpu_runs : 1,
-                                      .gpu_foreign = n.gpu_busy,
-                                      .owns = owns,
-                                      .arg = e};
-        e->slots = slots_create(&slots);
-        e->executor = executor_local_create(&e->loop, NULL, payload);
+        const struct executor_options executor = {.payload = payload,
+                                                  .slots = {.cpu = options->cpu_given ? options->cpu_slots : -1,
+                                                            .gpu_runs = options->gpu_given ? options->gpu_runs : 1,
+                                                            .gpu_foreign = n.gpu_busy}};
+        for (int i = 0; i < ENGINE_EXECUTORS && executor_kind_at(i); i++)
+            e->executors[i] = executor_kind_at(i)->create(&e->loop, &executor);
         struct scheduler_options scheduler = {.loop = &e->loop,
                                               .home = &e->home,
                                               .store = e->store,
-                                              .executor = e->executor,
-                                              .slots = e->slots,
+                                              .executors = e->executors,
                                               .sweep = sweep,
                                               .grace = n.grace,
                                               .retry_delay = n.retry_delay,
@@ -108,13 +100,12 @@ int engine_open(struct engine *e, const struct engine_options *options, const ch
 void engine_close(struct engine *e)
 {
     scheduler_destroy(e->scheduler);
-    if (e->executor)
-        e->executor->destroy(e->executor);
+    for (int i = 0; e->executors[i]; i++)
+        e->executors[i]->destroy(e->executors[i]);
     if (e->looping) {
         uv_run(&e->loop, UV_RUN_DEFAULT); /* only closing handles are left */
         uv_loop_close(&e->loop);
     }
-    slots_destroy(e->slots);
     store_close(e->store);
     home_fini(&e->home);
     *e = (struct engine){0};

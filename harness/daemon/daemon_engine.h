@@ -33,12 +33,13 @@ int engine_option_specs(struct engine_options *o, struct option_spec *specs);
         "payload", 0, "PROGRAM", "run this program in each run's directory instead of the training"                    \
     }
 
+enum { ENGINE_EXECUTORS = 4 };
+
 struct engine {
     uv_loop_t loop;
     struct home home;
     struct store *store;
-    struct executor *executor;
-    struct slots *slots;
+    struct executor *executors[ENGINE_EXECUTORS + 1]; /* ends at NULL; new attempts go to the first */
     struct scheduler *scheduler;
     bool looping;
 };

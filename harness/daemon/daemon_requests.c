@@ -187,6 +187,30 @@ int requests_finished(struct store *store, const char *word, bool *finished, boo
     return store_sweep_finished(store, word, finished, all_done, err);
 }
 
+int requests_check(const char *what, const json_t *request, struct error *err)
+{
+    static const struct {
+        const char *request, *field;
+        bool text; /* else true or false */
+    } fields[] = {{"submit", "text", true}, {"submit", "path", true}, {"submit", "directory", true},
+                  {"cancel", "what", true}, {"retry", "what", true},  {"wait", "what", true},
+                  {"pause", "sweep", true}, {"pause", "all", false},  {"resume", "sweep", true},
+                  {"resume", "all", false}, {"stop", "kill", false},  {"stop", "workers", false}};
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        const json_t *value = json_object_get(request, fields[i].field);
+        if (strcmp(fields[i].request, what) != 0 || !value)
+            continue;
+        if (fields[i].text ? !json_is_string(value) : !json_is_boolean(value)) {
+            char *found = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+            error_set(err, STATUS_BAD_INPUT, "%s: %s: want %s, got %.80s", what, fields[i].field,
+                      fields[i].text ? "text" : "true or false", found ? found : "?");
+            free(found);
+            return STATUS_BAD_INPUT;
+        }
+    }
+    return STATUS_OK;
+}
+
 int requests_handle(struct requests *r, const char *what, const json_t *request, json_t **body, struct error *err)
 {
     static const struct {
@@ -195,6 +219,9 @@ int requests_handle(struct requests *r, const char *what, const json_t *request,
     } table[] = {{"ping", do_ping},   {"live", do_live},   {"submit", do_submit}, {"cancel", do_cancel},
                  {"retry", do_retry}, {"pause", do_pause}, {"resume", do_resume}};
     *body = NULL;
+    int status = requests_check(what, request, err);
+    if (status)
+        return status;
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         if (strcmp(table[i].name, what) == 0)
             return table[i].handle(r, request, body, err);

@@ -18,7 +18,12 @@ struct requests {
     int64_t started;             /* UTC us */
 };
 
-/* Carry out `what`. STATUS_OK and *body (a new reference), or an error; nothing was changed then. */
+/* Whether every field that a request knows has its type: STATUS_BAD_INPUT names the one that has not. A field of the
+ * wrong type is no field that is missing: "pause" of something that is no name must not pause everything. */
+int requests_check(const char *what, const json_t *request, struct error *err);
+
+/* Carry out `what`, which is checked first. STATUS_OK and *body (a new reference), or an error; nothing was changed
+ * then. */
 int requests_handle(struct requests *r, const char *what, const json_t *request, json_t **body, struct error *err);
 
 /* What a word means: a sweep of that name, else a run by the start of its id. *is_sweep tells; id gets the run's. */

@@ -1,11 +1,13 @@
-/* Where attempts run: an interface, so that a batch system can stand where local processes do.
+/* Where attempts run: an interface, so that a batch system can stand where local processes do. A new one is a file of
+ * its own and a row of executors.c.
  *
  * A job is one worker with the attempts of one run, or of the runs of a pack. It is started held, each of its attempts
  * named by a handle (text that means something to its executor alone), and let go once the handles are in the database.
- * So whatever is killed when, no attempt runs that nobody knows of. After a restart the handles are adopted, one by
- * one. Each attempt started or adopted ends in exactly one call of on_end, made from the loop; the job's last only when
- * every process of it is gone, the others when nothing writes in their directories any more. Everything happens on the
- * loop's thread. */
+ * So whatever is killed when, no attempt runs that nobody knows of. A start may take its time: it returns at once, and
+ * its answer comes later, so that neither the loop nor the database waits for it. After a restart the handles are
+ * adopted, one by one, by the executor whose name the attempt has. Each attempt started or adopted ends in exactly one
+ * call of on_end, made from the loop; the job's last only when every process of it is gone, the others when nothing
+ * writes in their directories any more. Everything happens on the loop's thread. */
 #ifndef TAPER_HARNESS_QUEUE_EXECUTOR_H
 #define TAPER_HARNESS_QUEUE_EXECUTOR_H
 
@@ -15,7 +17,8 @@
 
 #include <uv.h>
 
-#include "core/base/error.h"
+#include "core/base/outcome.h"
+#include "harness/queue/slots.h"
 
 struct executor_run {
     const char *dir; /* the run directory, absolute; config.json is there */
@@ -37,22 +40,13 @@ struct executor_job;
 
 /* What the store keeps. The texts live as long as the job. */
 struct executor_started {
-    struct executor_job *job;
     char *const *handles;     /* one a run */
     int64_t pid, pid_started; /* 0: this executor has none here */
     const char *boot_id;      /* NULL likewise */
 };
 
-enum executor_cause {
-    EXECUTOR_EXITED,    /* by itself: code */
-    EXECUTOR_SIGNALLED, /* signal */
-    EXECUTOR_TIMED_OUT,
-    EXECUTOR_LOST,        /* gone without a word: the machine went down, or somebody killed it */
-    EXECUTOR_NOT_STARTED, /* it never did anything */
-};
-
 struct executor_end {
-    enum executor_cause cause;
+    enum outcome outcome;       /* OUTCOME_START: it never did anything */
     int code, signal;           /* -1: none */
     bool asked;                 /* it was asked to stop */
     int64_t cpu_us, peak_bytes; /* -1: unknown */
@@ -71,30 +65,60 @@ struct executor {
     int most; /* runs a job may have */
     /* place: of the run among those of the launch, from 0. */
     void (*on_end)(void *arg, struct executor_job *job, int place, const struct executor_end *end);
-    void *arg; /* set both before the first start */
+    /* The answer to a start, once a job, from the loop: it is held and has handles, or (started NULL) nothing was
+     * started, and why. The job is gone then. */
+    void (*on_start)(void *arg, struct executor_job *job, const struct executor_started *started,
+                     const struct error *why);
+    void *arg; /* set all three before the first start */
 
-    /* Start a job, held. On failure nothing was started. */
-    int (*start)(struct executor *ex, const struct executor_launch *launch, struct executor_started *out,
+    /* The pool, in slots of a device (enum device_kind): what it has for one run at most, what is free now, taking and
+     * giving. regain takes again what a grant of this name had, for an adopted attempt. refresh: ask anew who uses
+     * what. executor_use_slots fills these for an executor whose pool is this machine's. */
+    int (*widest)(struct executor *ex, int device);
+    int (*room)(struct executor *ex, int device);
+    bool (*take)(struct executor *ex, int device, int count, struct slots_grant *grant);
+    void (*give)(struct executor *ex, const struct slots_grant *grant);
+    void (*regain)(struct executor *ex, const char *name, struct slots_grant *grant);
+    void (*refresh)(struct executor *ex);
+    struct slots *slots; /* that machine's; NULL: the pool is elsewhere. Owned */
+
+    /* Begin to start a job, held; on_start follows, never before this returns. On failure nothing was started and no
+     * on_start comes. The launch is read before it returns. */
+    int (*start)(struct executor *ex, const struct executor_launch *launch, struct executor_job **job,
                  struct error *err);
-    /* Let it go. */
+    /* Let it go, after on_start. */
     void (*release)(struct executor *ex, struct executor_job *job);
     /* Take over what an earlier process started: the job, which is the same for all of a pack, and the place in it. All
      * of a pack are taken over before the loop runs. Also right when it is gone: on_end says how it went. Fails
      * (STATUS_BAD_INPUT) only on a handle that is not this executor's. */
     int (*adopt)(struct executor *ex, const char *handle, const char *dir, int attempt, struct executor_job **job,
                  int *place, struct error *err);
-    /* Ask a run, or EXECUTOR_ALL, to end; on_end follows. May be asked again. A held job is dropped, whole.
-     * EXECUTOR_KILL is for all: what shares a process cannot be killed in part. */
+    /* Ask a run, or EXECUTOR_ALL, to end; on_end follows. Not before on_start. May be asked again. A held job is
+     * dropped, whole. EXECUTOR_KILL is for all: what shares a process cannot be killed in part. */
     void (*stop)(struct executor *ex, struct executor_job *job, int place, enum executor_stop how);
-    /* Whether a process of this machine belongs to one of the jobs. */
-    bool (*owns)(struct executor *ex, pid_t pid);
     /* Forget all jobs (they go on), and release everything once the loop has run its closing callbacks. */
     void (*destroy)(struct executor *ex);
 };
 
-/* Processes of this machine. program: what to run as `PROGRAM worker ...` (NULL: this program). payload: run this
- * instead of the training, given the attempt's number (for tests and for work that is not ours, and never in packs;
- * NULL: train). Never NULL. */
-struct executor *executor_local_create(uv_loop_t *loop, const char *program, const char *payload);
+struct executor_options {
+    const char *program; /* what to run as `PROGRAM worker ...`; NULL: this program */
+    const char *payload; /* run this instead of the training, given the attempt's number (for tests and for work that
+                            is not ours, and never in packs); NULL: train */
+    struct slots_options slots; /* of this machine; owns and arg are the executor's to set */
+};
+
+/* Processes of this machine. Never NULL. */
+struct executor *executor_local_create(uv_loop_t *loop, const struct executor_options *options);
+
+/* The pool of an executor is these slots, which it owns from now on (slots_destroy them last in destroy). */
+void executor_use_slots(struct executor *ex, struct slots *slots);
+
+/* The executors there are, by name, in the order of preference; NULL past the last, or when there is none. */
+struct executor_kind {
+    const char *name;
+    struct executor *(*create)(uv_loop_t *loop, const struct executor_options *options);
+};
+const struct executor_kind *executor_kind_at(int i);
+const struct executor_kind *executor_kind_find(const char *name);
 
 #endif

@@ -15,262 +15,12 @@
 #include <sodium.h>
 
 #include "core/base/memory.h"
+#include "harness/queue/executor_local_internal.h"
 #include "harness/queue/executor_words.h"
 #include "harness/base/process.h"
 #include "harness/worker/supervisor.h"
 
-enum { GO_DESCRIPTOR = 3, SWEEP_AGAIN_MS = 20, LOOK_MS = 200, STUCK_MS = 10000, NONCE = 16 };
-
-/* An attempt of a job. */
-struct member {
-    char *dir;
-    int place, attempt;
-    bool asked, reported;
-};
-
-struct executor_job {
-    struct executor_local *owner;
-    struct executor_job *next;
-    struct process_id id;
-    char token[128]; /* "ATTEMPT-NONCE", of the first attempt, in the environment of all that it starts */
-    struct member *members;
-    int count;
-    char **handles; /* one a member */
-    int pidfd, go;  /* -1 when there is none */
-    bool pack;      /* its handles have a place, and a run can be stopped by that */
-    bool child;     /* ours to reap */
-    bool ended;     /* the supervisor is gone (a child not yet reaped) */
-    double grace;
-    siginfo_t exit;
-    uv_poll_t watch;
-    uv_timer_t timer; /* sweeping once it has ended; before: a stop that does not come to an end */
-    uv_timer_t look;  /* for runs of a pack that end before the others */
-    int open_handles;
-};
-
-struct executor_local {
-    struct executor base; /* first */
-    uv_loop_t *loop;
-    char *program, *payload;
-    struct executor_job *jobs;
-};
-
-static void job_release(struct executor_job *job)
-{
-    if (job->pidfd >= 0)
-        close(job->pidfd);
-    if (job->go >= 0)
-        close(job->go);
-    for (int i = 0; i < job->count; i++) {
-        free(job->members[i].dir);
-        free(job->handles[i]);
-    }
-    free(job->members);
-    free(job->handles);
-    free(job);
-}
-
-static void on_closed(uv_handle_t *handle)
-{
-    struct executor_job *job = handle->data;
-    if (--job->open_handles == 0)
-        job_release(job);
-}
-
-static void job_close(struct executor_job *job)
-{
-    struct executor_job **at = &job->owner->jobs;
-    while (*at != job)
-        at = &(*at)->next;
-    *at = job->next;
-    uv_close((uv_handle_t *)&job->timer, on_closed);
-    uv_close((uv_handle_t *)&job->look, on_closed);
-    if (job->open_handles > 2)
-        uv_close((uv_handle_t *)&job->watch, on_closed);
-}
-
-static bool is_supervisor(const struct executor_local *ex, const struct process_row *row)
-{
-    for (const struct executor_job *job = ex->jobs; job; job = job->next)
-        if (job->id.pid == row->pid && job->id.start == row->start)
-            return true;
-    return false;
-}
-
-/* Whether a process comes from this job, whose supervisor is gone. The session proves it only while the supervisor
- * is our unreaped child, since only then is its number taken; without, the token in the environment does. A process
- * whose parent we became lost a supervisor: it is one of ours too, and there is nobody else to end it. */
-static bool belongs(const struct executor_job *job, const struct process_row *row)
-{
-    char pair[160];
-    if (row->start < job->id.start || row->pid == job->id.pid || is_supervisor(job->owner, row))
-        return false;
-    if (job->child && (row->session == job->id.pid || row->parent == getpid()))
-        return true;
-    snprintf(pair, sizeof pair, "TAPER_TOKEN=%s", job->token);
-    return process_has_environment(row->pid, pair);
-}
-
-/* Kill what a killed supervisor left. Returns how many are still there. */
-static int sweep(struct executor_job *job)
-{
-    size_t count;
-    int left = 0;
-    struct process_row *rows = process_list(&count);
-    for (size_t i = 0; i < count; i++) {
-        if (!belongs(job, &rows[i]))
-            continue;
-        if (rows[i].state == 'Z') {
-            if (rows[i].parent == getpid())
-                waitpid(rows[i].pid, NULL, WNOHANG);
-            continue;
-        }
-        process_signal_row(&rows[i], SIGKILL);
-        left++;
-    }
-    free(rows);
-    return left;
-}
-
-static int unreported(const struct executor_job *job)
-{
-    int n = 0;
-    for (int i = 0; i < job->count; i++)
-        n += !job->members[i].reported;
-    return n;
-}
-
-static void report(struct executor_job *job, struct member *m, const struct executor_end *end)
-{
-    struct executor *base = &job->owner->base;
-    m->reported = true;
-    base->on_end(base->arg, job, m->place, end);
-}
-
-/* The member's exit.json, if it is this attempt's. */
-static bool read_end(const struct executor_job *job, const struct member *m, struct supervisor_end *file)
-{
-    return supervisor_end_read(m->dir, file, NULL) == STATUS_OK && strcmp(file->token, job->token) == 0 &&
-           file->attempt == m->attempt;
-}
-
-static void report_file(struct executor_job *job, struct member *m, const struct supervisor_end *file)
-{
-    static const enum executor_cause causes[] = {EXECUTOR_EXITED, EXECUTOR_SIGNALLED, EXECUTOR_TIMED_OUT,
-                                                 EXECUTOR_EXITED};
-    struct executor_end end = {.cause = causes[file->cause],
-                               .code = file->cause == SUPERVISOR_EXITED   ? file->code
-                                       : file->cause == SUPERVISOR_FAILED ? 1
-                                                                          : -1,
-                               .signal = file->cause == SUPERVISOR_SIGNALLED ? file->signal : -1,
-                               .asked = m->asked || file->asked,
-                               .cpu_us = (int64_t)(1e6 * (file->cpu_user + file->cpu_system)),
-                               .peak_bytes = file->max_rss,
-                               .text = file->text};
-    report(job, m, &end);
-}
-
-/* What the end was, without exit.json. said: others of the pack have theirs, so the exit status is not this one's. */
-static void report_without_file(struct executor_job *job, struct member *m, bool said)
-{
-    struct executor_end end = {.cause = EXECUTOR_LOST,
-                               .code = -1,
-                               .signal = -1,
-                               .asked = m->asked,
-                               .cpu_us = -1,
-                               .peak_bytes = -1,
-                               .text = "the worker is gone without a word"};
-    bool exited = job->child && job->exit.si_code == CLD_EXITED && !said;
-    if (exited && job->exit.si_status == SUPERVISOR_NOT_STARTED) {
-        end.cause = EXECUTOR_NOT_STARTED;
-        end.text = "the worker was never let go";
-    } else if (exited && job->exit.si_status == SUPERVISOR_LOCKED) {
-        end.cause = EXECUTOR_NOT_STARTED;
-        end.text = "another worker is in the run directory";
-    } else if (exited) { /* exit.json could not be written, or nothing could: the status is all there is */
-        end.cause = job->exit.si_status > 128                   ? EXECUTOR_SIGNALLED
-                    : job->exit.si_status == SUPERVISOR_TIMEOUT ? EXECUTOR_TIMED_OUT
-                                                                : EXECUTOR_EXITED;
-        end.code = end.cause == EXECUTOR_EXITED ? job->exit.si_status : -1;
-        end.signal = end.cause == EXECUTOR_SIGNALLED ? job->exit.si_status - 128 : -1;
-        end.text = "see log.txt";
-    }
-    report(job, m, &end);
-}
-
-static void on_sweep(uv_timer_t *timer);
-
-/* The supervisor is gone: find out how it went, and end what is left. */
-static void job_finish(struct executor_job *job)
-{
-    struct supervisor_end file;
-    bool said = false, silent = false;
-    for (int i = 0; i < job->count; i++) {
-        bool known = job->members[i].reported || read_end(job, &job->members[i], &file);
-        said |= known;
-        silent |= !known;
-    }
-    /* A supervisor that ended by itself left nothing behind: only a killed one has to be swept after. */
-    if (silent && !(job->child && job->exit.si_code == CLD_EXITED) && sweep(job) > 0) {
-        uv_timer_start(&job->timer, on_sweep, SWEEP_AGAIN_MS, 0);
-        return;
-    }
-    if (job->child)
-        waitid(P_PIDFD, (id_t)job->pidfd, &job->exit, WEXITED | WNOHANG);
-    for (int i = 0; i < job->count; i++) {
-        struct member *m = &job->members[i];
-        if (m->reported)
-            continue;
-        if (read_end(job, m, &file))
-            report_file(job, m, &file);
-        else
-            report_without_file(job, m, said);
-    }
-    job_close(job);
-}
-
-/* The ends of all but the last are told when they are there: that one's is told when the process is gone. */
-static void on_look(uv_timer_t *timer)
-{
-    struct executor_job *job = timer->data;
-    struct supervisor_end file;
-    for (int i = 0; i < job->count && unreported(job) > 1; i++)
-        if (!job->members[i].reported && read_end(job, &job->members[i], &file))
-            report_file(job, &job->members[i], &file);
-    if (unreported(job) < 2)
-        uv_timer_stop(timer);
-}
-
-static void on_sweep(uv_timer_t *timer)
-{
-    job_finish(timer->data);
-}
-
-static void on_ended(uv_poll_t *watch, int status, int events)
-{
-    struct executor_job *job = watch->data;
-    (void)status, (void)events;
-    job->exit.si_pid = 0;
-    if (job->child &&
-        (waitid(P_PIDFD, (id_t)job->pidfd, &job->exit, WEXITED | WNOWAIT | WNOHANG) != 0 || !job->exit.si_pid))
-        return;
-    uv_poll_stop(&job->watch);
-    uv_timer_stop(&job->timer);
-    uv_timer_stop(&job->look);
-    job->ended = true;
-    job_finish(job);
-}
-
-/* Asked to stop long ago, and its own grace is over: it must be stuck. What it leaves is swept. */
-static void on_stuck(uv_timer_t *timer)
-{
-    struct executor_job *job = timer->data;
-    for (int i = 0; i < job->count; i++)
-        if (job->members[i].asked && !job->members[i].reported) {
-            process_signal(job->pidfd, SIGKILL);
-            return;
-        }
-}
+enum { GO_DESCRIPTOR = 3, LOOK_MS = 200, STUCK_MS = 10000, NONCE = 16 };
 
 static struct executor_job *job_create(struct executor_local *ex)
 {
@@ -295,7 +45,7 @@ static void add_member(struct executor_job *job, const char *dir, int place, int
     job->members[job->count] = (struct member){.dir = memory_string(dir), .place = place, .attempt = attempt};
     job->handles[job->count++] = handle;
     if (job->count == 2)
-        uv_timer_start(&job->look, on_look, LOOK_MS, LOOK_MS);
+        uv_timer_start(&job->look, local_job_on_look, LOOK_MS, LOOK_MS);
 }
 
 static int watch(struct executor_job *job, struct error *err)
@@ -305,7 +55,7 @@ static int watch(struct executor_job *job, struct error *err)
         return error_set(err, STATUS_FAILED, "cannot watch process %d: %s", (int)job->id.pid, uv_strerror(code));
     job->watch.data = job;
     job->open_handles = 3;
-    uv_poll_start(&job->watch, UV_READABLE, on_ended);
+    uv_poll_start(&job->watch, UV_READABLE, local_job_on_ended);
     return STATUS_OK;
 }
 
@@ -359,7 +109,18 @@ static int start_held(struct executor_job *job, const struct executor_launch *la
     return status ? status : identify(job, err);
 }
 
-static int local_start(struct executor *base, const struct executor_launch *launch, struct executor_started *out,
+/* Held and with handles since it was spawned: the answer is late only because it comes from the loop. */
+static void on_held(uv_timer_t *timer)
+{
+    struct executor_job *job = timer->data;
+    struct executor *base = &job->owner->base;
+    const struct executor_started started = {job->handles, job->id.pid, (int64_t)job->id.start, job->id.boot};
+    if (job->count > 1)
+        uv_timer_start(&job->look, local_job_on_look, LOOK_MS, LOOK_MS);
+    base->on_start(base->arg, job, &started, NULL);
+}
+
+static int local_start(struct executor *base, const struct executor_launch *launch, struct executor_job **out,
                        struct error *err)
 {
     struct executor_local *ex = (struct executor_local *)base;
@@ -378,7 +139,7 @@ static int local_start(struct executor *base, const struct executor_launch *laun
             job->go = -1;
             waitpid(job->id.pid, NULL, 0);
         }
-        job_close(job);
+        local_job_close(job);
         return status;
     }
     for (int i = 0; i < launch->count; i++) {
@@ -388,7 +149,8 @@ static int local_start(struct executor *base, const struct executor_launch *laun
         free(handle);
         add_member(job, launch->runs[i].dir, i, launch->runs[i].attempt, placed);
     }
-    *out = (struct executor_started){job, job->handles, job->id.pid, (int64_t)job->id.start, job->id.boot};
+    uv_timer_start(&job->look, on_held, 0, 0);
+    *out = job;
     return STATUS_OK;
 }
 
@@ -424,12 +186,12 @@ static struct executor_job *take_over(struct executor_local *ex, const struct pr
     if (job->pidfd >= 0 && watch(job, err) != STATUS_OK) {
         close(job->pidfd);
         job->pidfd = -1;
-        job_close(job);
+        local_job_close(job);
         return NULL;
     }
     if (job->pidfd < 0) {
         job->ended = true;
-        uv_timer_start(&job->timer, on_sweep, 0, 0);
+        uv_timer_start(&job->timer, local_job_on_sweep, 0, 0);
     }
     return job;
 }
@@ -490,12 +252,13 @@ static void local_stop(struct executor *base, struct executor_job *job, int plac
     ask(job, place, how);
     /* One run of a pack has its own grace, and then the pack has. */
     uint64_t grace = how == EXECUTOR_KILL ? 0 : (uint64_t)((place == EXECUTOR_ALL ? 1e3 : 2e3) * job->grace);
-    uv_timer_start(&job->timer, on_stuck, grace + STUCK_MS, 0);
+    uv_timer_start(&job->timer, local_job_on_stuck, grace + STUCK_MS, 0);
 }
 
-static bool local_owns(struct executor *base, pid_t pid)
+/* Whether a process of this machine belongs to one of the jobs. */
+static bool owns(void *arg, pid_t pid)
 {
-    struct executor_local *ex = (struct executor_local *)base;
+    const struct executor_local *ex = arg;
     pid_t session = getsid(pid);
     for (const struct executor_job *job = ex->jobs; job && session > 0; job = job->next)
         if (job->id.pid == session)
@@ -507,27 +270,31 @@ static void local_destroy(struct executor *base)
 {
     struct executor_local *ex = (struct executor_local *)base;
     while (ex->jobs)
-        job_close(ex->jobs);
+        local_job_close(ex->jobs);
     uv_run(ex->loop, UV_RUN_NOWAIT); /* the closing callbacks */
     free(ex->program);
     free(ex->payload);
+    slots_destroy(base->slots);
     free(ex);
 }
 
-struct executor *executor_local_create(uv_loop_t *loop, const char *program, const char *payload)
+struct executor *executor_local_create(uv_loop_t *loop, const struct executor_options *options)
 {
+    struct slots_options slots = options->slots;
     struct executor_local *ex = memory_alloc(1, sizeof *ex);
     ex->base = (struct executor){.name = "local",
-                                 .most = payload ? 1 : EXECUTOR_RUNS_MOST,
+                                 .most = options->payload ? 1 : EXECUTOR_RUNS_MOST,
                                  .start = local_start,
                                  .release = local_release,
                                  .adopt = local_adopt,
                                  .stop = local_stop,
-                                 .owns = local_owns,
                                  .destroy = local_destroy};
     ex->loop = loop;
-    ex->program = memory_string(program ? program : "/proc/self/exe");
-    ex->payload = payload ? memory_string(payload) : NULL;
+    ex->program = memory_string(options->program ? options->program : "/proc/self/exe");
+    ex->payload = options->payload ? memory_string(options->payload) : NULL;
+    slots.owns = owns;
+    slots.arg = ex;
+    executor_use_slots(&ex->base, slots_create(&slots));
     /* Nothing of ours is inherited, and what a killed supervisor leaves comes to us. */
     close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
     prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -1,17 +1,13 @@
 /* What starts: the queue, the slots, recovery after a restart, and the timers. scheduler_end.c: what ends. */
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "core/base/file.h"
 #include "core/base/memory.h"
-#include "core/base/rundir.h"
 #include "harness/base/libraries.h"
 #include "harness/queue/scheduler_internal.h"
 #include "harness/store/store_queue.h"
@@ -78,249 +74,6 @@ void scheduler_clear(struct scheduler *s)
         store_event(s->o.store, NULL, NULL, 0, "disk-full", text, NULL);
 }
 
-/* ------------------------------------------------------------------------------------------------------ starting */
-
-/* config.json as the store has it; the worker checks it. Left alone when it is right already. */
-static int write_config(const char *dir, const char *text, struct error *err)
-{
-    char *path = file_join(dir, RUNDIR_CONFIG), *aside = memory_format("%s.new", path);
-    size_t length = strlen(text);
-    struct file_map old = {0};
-    bool same = file_map_open(&old, path, NULL) == STATUS_OK && old.size == length && !memcmp(old.data, text, length);
-    int status = STATUS_OK;
-    file_map_close(&old);
-    FILE *out = same ? NULL : fopen(aside, "we");
-    if (out) {
-        bool bad = fwrite(text, 1, length, out) != length;
-        bad |= fclose(out) != 0;
-        if (bad || rename(aside, path) != 0) {
-            status = error_errno(err, STATUS_FAILED, errno, "%s: cannot write", path);
-            unlink(aside);
-        }
-    } else if (!same) {
-        status = error_errno(err, STATUS_FAILED, errno, "%s: cannot write", path);
-    }
-    free(path);
-    free(aside);
-    return status;
-}
-
-static int prepare_dir(struct scheduler *s, const struct store_run *run, const char *dir, char **after,
-                       struct error *err)
-{
-    char *config = NULL;
-    int status = store_queue_texts(s->o.store, run->id, &config, after, err);
-    if (!status && mkdir(dir, 0777) != 0 && errno != EEXIST)
-        status = file_make_directories(dir, err);
-    if (!status)
-        status = write_config(dir, config, err);
-    free(config);
-    return status;
-}
-
-/* The attempt could not be started: that counts, since it may be the run's own fault. */
-static void refuse_start(struct scheduler *s, struct job *job, const struct error *why)
-{
-    job->ended = true;
-    snprintf(job->text, sizeof job->text, "%.255s", why->text);
-    job->end = (struct executor_end){
-        .cause = EXECUTOR_NOT_STARTED, .code = -1, .signal = -1, .cpu_us = -1, .peak_bytes = -1, .text = job->text};
-    scheduler_settle(s, job);
-}
-
-struct job *scheduler_add(struct scheduler *s, struct crew *crew, int place, const char *run, int attempt)
-{
-    struct job *job = memory_alloc(1, sizeof *job);
-    job->crew = crew;
-    job->place = place;
-    job->attempt = attempt;
-    snprintf(job->run, sizeof job->run, "%s", run);
-    job->begun = uv_hrtime();
-    job->next = s->jobs;
-    s->jobs = job;
-    crew->live++;
-    return job;
-}
-
-/* What is being started together. */
-struct start {
-    struct crew *crew;
-    struct store_run runs[SPEC_PACK_MOST];
-    struct job *jobs[SPEC_PACK_MOST];
-    int count;
-};
-
-/* The first run of the queue and those that may share its worker. */
-static int find_mates(struct scheduler *s, struct start *start, struct error *err)
-{
-    const struct store_run *first = &start->runs[0];
-    int most = first->pack < s->o.executor->most ? (int)first->pack : s->o.executor->most, more = 0, status = STATUS_OK;
-    if (most > SPEC_PACK_MOST)
-        most = SPEC_PACK_MOST;
-    if (most > 1)
-        status =
-            store_queue_mates(s->o.store, s->o.sweep, first, scheduler_clock(s), most - 1, &start->runs[1], &more, err);
-    start->count = 1 + more;
-    return status;
-}
-
-static int begin_attempts(struct scheduler *s, struct start *start, struct error *err)
-{
-    const struct slots_grant *grant = &start->crew->grant;
-    const struct store_start how = {.executor = s->o.executor->name,
-                                    .host = s->host,
-                                    .device = grant->device,
-                                    .slot = grant->name,
-                                    .libraries = s->libraries,
-                                    .pack = start->count};
-    int status = STATUS_OK;
-    for (int i = 0; i < start->count && !status; i++) {
-        int attempt = 0;
-        status = store_attempt_begin(s->o.store, start->runs[i].id, &how, &attempt, err);
-        if (!status)
-            start->jobs[i] = scheduler_add(s, start->crew, i, start->runs[i].id, attempt);
-    }
-    return status;
-}
-
-/* Start the worker, held. */
-static int launch(struct scheduler *s, struct start *start, struct executor_started *started, struct error *err)
-{
-    const struct slots_grant *grant = &start->crew->grant;
-    struct executor_run runs[SPEC_PACK_MOST];
-    char *dirs[SPEC_PACK_MOST] = {NULL}, *after[SPEC_PACK_MOST] = {NULL};
-    int status = STATUS_OK;
-    for (int i = 0; i < start->count && !status; i++) {
-        const struct store_run *run = &start->runs[i];
-        dirs[i] = home_run_dir(s->o.home, run->id);
-        status = prepare_dir(s, run, dirs[i], &after[i], err);
-        runs[i] = (struct executor_run){dirs[i], start->jobs[i]->attempt, 1e-6 * (double)run->timeout_us, after[i]};
-    }
-    struct executor_launch how = {.runs = runs,
-                                  .count = start->count,
-                                  .device = grant->device,
-                                  .processors = grant->processors[0] ? grant->processors : NULL,
-                                  .threads = grant->threads,
-                                  .grace = s->o.grace};
-    if (!status)
-        status = s->o.executor->start(s->o.executor, &how, started, err);
-    for (int i = 0; i < start->count; i++) {
-        free(dirs[i]);
-        free(after[i]);
-    }
-    if (!status)
-        start->crew->executing = started->job;
-    return status;
-}
-
-/* Nothing of the start was recorded, so nothing may come of it: a held worker ends without a trace. */
-static void drop_start(struct scheduler *s, struct start *start, const struct error *why)
-{
-    scheduler_fault(s, store_trouble(s->o.store), why->text);
-    if (start->crew->executing)
-        s->o.executor->stop(s->o.executor, start->crew->executing, EXECUTOR_ALL, EXECUTOR_KILL);
-    for (int i = 0; i < start->count; i++)
-        if (start->jobs[i])
-            scheduler_forget(s, start->jobs[i]);
-}
-
-/* One transaction from the queue to a held worker whose handle is stored. `refused` when there is none, and why. */
-static int record_start(struct scheduler *s, struct start *start, bool *refused, struct error *refusal,
-                        struct error *err)
-{
-    struct executor_started started;
-    int status = store_group_begin(s->o.store, err);
-    if (status)
-        return status;
-    status = begin_attempts(s, start, err);
-    *refused = !status && launch(s, start, &started, refusal) != STATUS_OK;
-    for (int i = 0; i < start->count && !status && !*refused; i++)
-        status = store_attempt_running(s->o.store, start->runs[i].id, start->jobs[i]->attempt, started.handles[i],
-                                       started.pid, started.pid_started, started.boot_id, err);
-    int end = store_group_end(s->o.store, !status, err);
-    return status ? status : end;
-}
-
-/* True when the run was started, or could not be and that is recorded. */
-static bool start_run(struct scheduler *s, struct start *start)
-{
-    struct error err = {0}, refusal = {0};
-    const struct store_run *first = &start->runs[0];
-    struct crew *crew = start->crew = memory_alloc(1, sizeof *start->crew);
-    bool refused = false;
-    if (!slots_take(s->o.slots, first->device, (int)first->slots, &crew->grant)) {
-        free(crew);
-        return false;
-    }
-    crew->live = 1; /* while it is being made */
-    int status = find_mates(s, start, &err);
-    crew->size = start->count;
-    if (!status)
-        status = record_start(s, start, &refused, &refusal, &err);
-    if (status)
-        drop_start(s, start, &err);
-    for (int i = 0; i < start->count && refused && !status; i++)
-        refuse_start(s, start->jobs[i], &refusal);
-    if (!status && !refused)
-        s->o.executor->release(s->o.executor, crew->executing);
-    for (int i = 0; i < start->count && !status && !refused; i++)
-        scheduler_log(s, "run %s attempt %d started on %s%s", start->jobs[i]->run, start->jobs[i]->attempt,
-                      crew->grant.name, start->count > 1 ? ", in a pack" : "");
-    scheduler_leave(s, crew);
-    return !s->trouble[0];
-}
-
-/* Start what fits in one pool. */
-static void fill_pool(struct scheduler *s, int pool, bool *started)
-{
-    int widest = slots_widest(s->o.slots, pool);
-    while (!s->trouble[0] && slots_free(s->o.slots, pool) > 0) {
-        struct error err = {0};
-        struct start start = {.count = 0};
-        bool found = false;
-        if (store_queue_next(s->o.store, s->o.sweep, pool, widest, scheduler_clock(s), &start.runs[0], &found, &err)) {
-            scheduler_fault(s, store_trouble(s->o.store), err.text);
-            return;
-        }
-        if (!found || !start_run(s, &start))
-            return;
-        *started = true;
-    }
-}
-
-static void on_fill(uv_timer_t *timer)
-{
-    struct scheduler *s = timer->data;
-    bool started = false;
-    int64_t now = scheduler_clock(s), when = 0;
-    if (s->draining || s->trouble[0])
-        return;
-    if (scheduler_room(s) < s->o.min_free) {
-        scheduler_fault(s, STORE_FULL, "the disk of the home is full: no attempt is started");
-        return;
-    }
-    slots_refresh(s->o.slots);
-    fill_pool(s, DEVICE_CPU, &started);
-    fill_pool(s, DEVICE_CUDA, &started);
-    if (s->jobs && !uv_is_active((uv_handle_t *)&s->journal_timer))
-        uv_timer_again(&s->journal_timer);
-    if (started)
-        scheduler_changed(s);
-    /* With nothing free, an end will bring us here again. */
-    if (slots_free(s->o.slots, DEVICE_CPU) + slots_free(s->o.slots, DEVICE_CUDA) > 0 &&
-        store_queue_delay(s->o.store, now, &when, NULL) == STATUS_OK && when > now) {
-        uv_timer_start(&s->delay_timer, on_fill, (uint64_t)((when - now) / 1000 + 1), 0);
-    } else if (slots_total(s->o.slots, DEVICE_CUDA) > 0) {
-        uv_timer_start(&s->delay_timer, on_fill, 5000, 0); /* a busy GPU may have become free */
-    }
-}
-
-void scheduler_kick(struct scheduler *s)
-{
-    if (!s->draining)
-        uv_timer_start(&s->fill_timer, on_fill, 0, 0);
-}
-
 /* ------------------------------------------------------------------------------------------------------ timers */
 
 static void on_journal_timer(uv_timer_t *timer)
@@ -369,16 +122,26 @@ static void on_trouble_timer(uv_timer_t *timer)
 /* ------------------------------------------------------------------------------------------------------ recovery */
 
 /* The crew of an adopted attempt: its mates' when one of them was adopted before. */
-static struct crew *find_crew(struct scheduler *s, const struct store_attempt *attempt, struct executor_job *executing)
+static struct crew *find_crew(struct scheduler *s, struct executor *ex, const struct store_attempt *attempt,
+                              struct executor_job *executing)
 {
     for (struct job *job = s->jobs; executing && job; job = job->next)
         if (job->crew->executing == executing)
             return job->crew;
     struct crew *crew = memory_alloc(1, sizeof *crew);
+    crew->executor = ex;
     crew->executing = executing;
     crew->size = attempt->pack;
-    slots_adopt(s->o.slots, attempt->slot, &crew->grant);
+    ex->regain(ex, attempt->slot, &crew->grant);
     return crew;
+}
+
+static struct executor *find_executor(const struct scheduler *s, const char *name)
+{
+    for (struct executor *const *ex = s->o.executors; *ex; ex++)
+        if (strcmp((*ex)->name, name) == 0)
+            return *ex;
+    return NULL;
 }
 
 static int recover_run(struct scheduler *s, const char *run, struct error *err)
@@ -389,19 +152,25 @@ static int recover_run(struct scheduler *s, const char *run, struct error *err)
     int place = 0, status = store_attempt_get(s->o.store, run, 0, &attempt, err);
     if (status)
         return status;
+    struct executor *ex = find_executor(s, attempt.executor);
+    if (!ex) {
+        /* It may well be running there: to start it here as well would be to run it twice. */
+        scheduler_log(s, "run %s attempt %d is the executor '%s''s, which this process does not have: left alone", run,
+                      attempt.attempt, attempt.executor);
+        store_attempt_fini(&attempt);
+        return STATUS_OK;
+    }
     char *dir = home_run_dir(s->o.home, run);
     if (!attempt.handle)
         error_set(&why, STATUS_FAILED, "it was never let go");
-    else if (strcmp(attempt.executor, s->o.executor->name) != 0)
-        error_set(&why, STATUS_FAILED, "it was started by the executor '%s'", attempt.executor);
     else
-        s->o.executor->adopt(s->o.executor, attempt.handle, dir, attempt.attempt, &executing, &place, &why);
-    struct job *job = scheduler_add(s, find_crew(s, &attempt, executing), place, run, attempt.attempt);
+        ex->adopt(ex, attempt.handle, dir, attempt.attempt, &executing, &place, &why);
+    struct job *job = scheduler_add(s, find_crew(s, ex, &attempt, executing), place, run, attempt.attempt);
     job->adopted = true;
     if (executing)
         scheduler_log(s, "run %s attempt %d taken over", run, attempt.attempt);
     else
-        refuse_start(s, job, &why);
+        scheduler_refuse(s, job, &why);
     free(dir);
     store_attempt_fini(&attempt);
     return STATUS_OK;
@@ -460,8 +229,7 @@ void scheduler_cancel(struct scheduler *s)
         asked[fresh++] = job;
     }
     for (int i = 0; i < fresh; i++)
-        s->o.executor->stop(s->o.executor, asked[i]->crew->executing,
-                            all_stopping(s, asked[i]->crew) ? EXECUTOR_ALL : asked[i]->place, EXECUTOR_STOP);
+        scheduler_stop(asked[i]->crew, all_stopping(s, asked[i]->crew) ? EXECUTOR_ALL : asked[i]->place, EXECUTOR_STOP);
     free(asked);
 }
 
@@ -473,7 +241,7 @@ void scheduler_drain(struct scheduler *s, bool stop, enum executor_stop how)
             continue;
         for (struct job *mate = s->jobs; mate; mate = mate->next)
             mate->stopping |= mate->crew == job->crew;
-        s->o.executor->stop(s->o.executor, job->crew->executing, EXECUTOR_ALL, how);
+        scheduler_stop(job->crew, EXECUTOR_ALL, how);
     }
 }
 
@@ -496,9 +264,10 @@ json_t *scheduler_to_json(const struct scheduler *s)
     for (const struct job *job = s->jobs; job; job = job->next)
         json_array_append_new(list, json_pack("{s:s, s:i, s:s, s:i, s:s}", "run", job->run, "attempt", job->attempt,
                                               "slot", job->crew->grant.name, "pack", job->crew->size, "state",
-                                              job->ended      ? "ended"
-                                              : job->stopping ? "stopping"
-                                                              : "running"));
+                                              job->ended            ? "ended"
+                                              : job->crew->starting ? "starting"
+                                              : job->stopping       ? "stopping"
+                                                                    : "running"));
     return list;
 }
 
@@ -519,8 +288,11 @@ struct scheduler *scheduler_create(const struct scheduler_options *options)
         s->open_handles++;
     }
     uv_timer_start(&s->journal_timer, on_journal_timer, SCHEDULER_JOURNAL_MS, SCHEDULER_JOURNAL_MS);
-    options->executor->on_end = scheduler_on_end;
-    options->executor->arg = s;
+    for (struct executor *const *ex = options->executors; *ex; ex++) {
+        (*ex)->on_start = scheduler_on_start;
+        (*ex)->on_end = scheduler_on_end;
+        (*ex)->arg = s;
+    }
     return s;
 }
 

@@ -4,23 +4,23 @@
  * Order: priority, then first come first served. A run that needs more slots than are free waits for them, and those
  * behind it in the same pool wait too; one that needs more than the pool will ever have is passed over.
  *
- * What follows an attempt:
- *   exit 0                      done
- *   exit 2 (bad input)          failed: another attempt would find the same
- *   exit 1, not finite          failed, its cause is "diverged": training is deterministic and would diverge again
- *   exit 3 (stopped)            queued again; counts for nothing
- *   exit 1, a signal, timeout   counts against `retries`: queued again after retry_delay * 2^failures (at most ten
- *                               minutes), or failed
- *   exit 1, out of memory       the same, its cause is "memory": what took it may be gone by then
- *   lost, never let go          queued again; counts for nothing, but waits longer each time in a row (a minute at
- *                               most)
- *   the disk was full           queued again; counts for nothing
- *   cancel was asked for        cancelled, unless it got done all the same
+ * What follows an attempt, by its outcome (core/base/outcome.h), whatever its log says:
+ *   done                     done
+ *   input                    failed: another attempt would find the same
+ *   diverged                 failed: training is deterministic and would diverge again
+ *   stopped                  queued again; counts for nothing
+ *   failed, signal, timeout  counts against `retries`: queued again after retry_delay * 2^failures (at most ten
+ *                            minutes), or failed
+ *   memory                   the same: what took it may be gone by then
+ *   disk                     queued again; counts for nothing, but waits longer each time in a row (a minute at most).
+ *                            A failure while the home's disk is full is this too
+ *   lost, never let go       the same
+ *   cancel was asked for     cancelled, unless it got done all the same
  *
  * Runs with `pack` above 1 share a worker with those of equal shape that the queue holds then (store_queue_mates). Each
- * has its own end, but for a signal that ends the process: whose fault it was cannot be known, so it counts for none of
- * the pack. A run that failed in a pack, or whose pack was ended so, is tried again by itself. The slot is free when
- * all of the pack are gone.
+ * has its own end, but for a signal or memory that ends the process: whose fault it was cannot be known, so it counts
+ * for none of the pack. A run that failed in a pack, or whose pack was ended so, is tried again by itself. The slot is
+ * free when all of the pack are gone.
  *
  * While the store cannot be written (disk full, another writer), everything waits and is tried again: attempts go on,
  * ends are remembered, no new attempt starts. All on the loop's thread. */
@@ -44,8 +44,9 @@ struct scheduler_options {
     uv_loop_t *loop;
     const struct home *home;
     struct store *store;
-    struct executor *executor; /* on_end is set by the scheduler */
-    struct slots *slots;
+    /* NULL-terminated; their callbacks are set by the scheduler. New attempts go to the first; the others are there for
+     * attempts that an earlier process gave them. An attempt of an executor that is not here is left alone. */
+    struct executor *const *executors;
     const char *sweep;                        /* only this sweep's runs; NULL: all */
     double grace;                             /* seconds between a stop and the kill */
     double retry_delay;                       /* seconds before the first retry */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/base/memory.h"
-#include "core/train/trainer.h"
 #include "harness/queue/scheduler_internal.h"
 #include "harness/store/store_queue.h"
 
@@ -20,7 +19,7 @@ static int64_t growing(double first, int times, double most)
 
 struct verdict {
     enum run_state next;
-    const char *cause;
+    enum outcome cause;
     bool counts, alone;
     int64_t wait; /* us */
     char text[400];
@@ -36,78 +35,86 @@ static void judge_failure(struct scheduler *s, const struct job *job, const stru
         v->next = RUN_QUEUED;
         v->counts = false;
         v->wait = 0;
+        v->cause = OUTCOME_DISK;
         snprintf(v->text, sizeof v->text, "the disk was full: %.255s", job->text);
     }
 }
 
 static void judge_lost(struct scheduler *s, const struct job *job, const struct store_run *run, struct verdict *v)
 {
-    int times = store_queue_lost_in_a_row(s->o.store, run->id, job->attempt);
-    v->cause = "lost";
+    int times = store_queue_quick_in_a_row(s->o.store, run->id, job->attempt, OUTCOME_LOST);
+    v->cause = OUTCOME_LOST;
     v->wait = times > 1 ? growing(s->o.retry_delay, times - 2, LOST_WAIT_MOST_S) : 0;
 }
 
-/* Memory that ran out, the host's or a GPU's: every such failure says so in these words (core/model/gpu_memory.h). */
-static bool ran_out_of_memory(const struct job *job)
+/* By a place that could not be written: the run has no part in it. It waits longer each time in a row. */
+static void judge_place(struct scheduler *s, const struct job *job, const struct store_run *run, struct verdict *v)
 {
-    return strstr(job->text, "out of memory: ") != NULL;
+    int times = store_queue_quick_in_a_row(s->o.store, run->id, job->attempt, OUTCOME_DISK);
+    v->cause = OUTCOME_DISK;
+    v->wait = growing(s->o.retry_delay, times > 0 ? times - 1 : 0, LOST_WAIT_MOST_S);
 }
 
-/* A training that was not finite: from the same checkpoint another attempt would find the same. */
-static bool diverged(const struct job *job)
+/* By a signal, or by memory that ran out: in a pack nobody knows whose doing it was. The next time it is known. */
+static void judge_shared(struct scheduler *s, const struct job *job, const struct store_run *run, struct verdict *v)
 {
-    return strstr(job->text, TRAINER_NOT_FINITE) != NULL;
+    if (job->crew->size > 1)
+        v->alone = true;
+    else
+        judge_failure(s, job, run, v);
 }
 
-static const char *cause_of_exit(const struct job *job)
+static void judge_by_outcome(struct scheduler *s, const struct job *job, const struct store_run *run, struct verdict *v)
 {
-    if (job->end.code == 0 || job->end.code == 3)
-        return job->end.code == 0 ? "done" : "stopped";
-    return ran_out_of_memory(job) ? "memory" : diverged(job) ? "diverged" : "failed";
+    switch (v->cause) {
+    case OUTCOME_DONE:
+        v->next = RUN_DONE;
+        break;
+    case OUTCOME_INPUT:
+    case OUTCOME_DIVERGED: /* from the same checkpoint another attempt would find the same */
+        v->next = RUN_FAILED, v->counts = true;
+        break;
+    case OUTCOME_SIGNAL:
+        if (job->end.asked)
+            v->cause = OUTCOME_STOPPED;
+        else
+            judge_shared(s, job, run, v);
+        break;
+    case OUTCOME_MEMORY:
+        judge_shared(s, job, run, v);
+        break;
+    case OUTCOME_DISK:
+        judge_place(s, job, run, v);
+        break;
+    case OUTCOME_LOST:
+        judge_lost(s, job, run, v);
+        break;
+    case OUTCOME_START:
+        if (job->crew->executing || job->adopted)
+            judge_lost(s, job, run, v);
+        else
+            judge_failure(s, job, run, v);
+        break;
+    case OUTCOME_STOPPED:
+    case OUTCOME_CANCELLED:
+        break;
+    case OUTCOME_FAILED:
+    case OUTCOME_TIMEOUT:
+    case OUTCOME_COUNT:
+        judge_failure(s, job, run, v);
+        break;
+    }
 }
 
 static void judge(struct scheduler *s, const struct job *job, const struct store_run *run, struct verdict *v)
 {
-    const struct executor_end *end = &job->end;
-    *v = (struct verdict){.next = RUN_QUEUED};
+    *v = (struct verdict){.next = RUN_QUEUED, .cause = job->end.outcome};
     snprintf(v->text, sizeof v->text, "%s", job->text);
-    switch (end->cause) {
-    case EXECUTOR_EXITED:
-        v->cause = cause_of_exit(job);
-        if (end->code == 0)
-            v->next = RUN_DONE;
-        else if (end->code == 2 || (end->code == 1 && diverged(job)))
-            v->next = RUN_FAILED, v->counts = true;
-        else if (end->code != 3)
-            judge_failure(s, job, run, v);
-        break;
-    case EXECUTOR_SIGNALLED:
-        v->cause = end->asked ? "stopped" : "signal";
-        if (!end->asked && job->crew->size > 1)
-            v->alone = true; /* nobody knows which of the pack it was: the next time it is */
-        else if (!end->asked)
-            judge_failure(s, job, run, v);
-        break;
-    case EXECUTOR_TIMED_OUT:
-        v->cause = "timeout";
-        judge_failure(s, job, run, v);
-        break;
-    case EXECUTOR_LOST:
-        judge_lost(s, job, run, v);
-        break;
-    case EXECUTOR_NOT_STARTED:
-        if (job->crew->executing || job->adopted) {
-            judge_lost(s, job, run, v);
-        } else {
-            v->cause = "start";
-            judge_failure(s, job, run, v);
-        }
-        break;
-    }
+    judge_by_outcome(s, job, run, v);
     v->alone |= v->counts && job->crew->size > 1;
     if (run->cancel && v->next != RUN_DONE) {
         v->next = RUN_CANCELLED;
-        v->cause = "cancelled";
+        v->cause = OUTCOME_CANCELLED;
         v->counts = false;
     }
 }
@@ -135,9 +142,10 @@ bool scheduler_intake(struct scheduler *s)
 
 void scheduler_leave(struct scheduler *s, struct crew *crew)
 {
+    (void)s;
     if (--crew->live > 0)
         return;
-    slots_give(s->o.slots, &crew->grant);
+    crew->executor->give(crew->executor, &crew->grant);
     free(crew);
 }
 
@@ -173,12 +181,12 @@ static void fail_fast(struct scheduler *s, const struct store_run *run)
 static void log_end(struct scheduler *s, const struct job *job, const struct verdict *v)
 {
     char detail[64] = "";
-    if (job->end.cause == EXECUTOR_EXITED && job->end.code > 0)
+    if (job->end.code > 0)
         snprintf(detail, sizeof detail, ", exit status %d", job->end.code);
     else if (job->end.signal > 0)
         snprintf(detail, sizeof detail, ", signal %d", job->end.signal);
-    scheduler_log(s, "run %s attempt %d ended: %s%s%s%s; now %s", job->run, job->attempt, v->cause, detail,
-                  v->text[0] && v->next != RUN_DONE ? ": " : "", v->next != RUN_DONE ? v->text : "",
+    scheduler_log(s, "run %s attempt %d ended: %s%s%s%s; now %s", job->run, job->attempt, outcome_name(v->cause),
+                  detail, v->text[0] && v->next != RUN_DONE ? ": " : "", v->next != RUN_DONE ? v->text : "",
                   run_state_name(v->next));
 }
 

@@ -13,6 +13,8 @@ struct crew {
     struct slots_grant grant;
     int size; /* runs it was started with */
     int live; /* of these, not settled yet */
+    struct executor *executor;
+    bool starting; /* its executor has not answered yet: nothing can be asked of it */
 };
 
 /* One live attempt. */
@@ -61,6 +63,17 @@ uint64_t scheduler_room(const struct scheduler *s);
 
 /* Record the end of a job that has ended. True: it is gone from the list. False: to be tried again. */
 bool scheduler_settle(struct scheduler *s, struct job *job);
+
+/* An attempt that could not be started ends so. That counts, since it may be the run's own fault. */
+void scheduler_refuse(struct scheduler *s, struct job *job, const struct error *why);
+
+/* The answer to a start (executor.h). */
+void scheduler_on_start(void *arg, struct executor_job *executing, const struct executor_started *started,
+                        const struct error *why);
+
+/* Ask the live attempts of a crew to end, one (its place) or EXECUTOR_ALL; one that is still starting ends when it has
+ * started. */
+void scheduler_stop(struct crew *crew, int place, enum executor_stop how);
 
 void scheduler_on_end(void *arg, struct executor_job *executing, int place, const struct executor_end *end);
 

@@ -165,6 +165,10 @@ bool yaml_reader_load(struct yaml_reader *r, const char *path, const char *text,
         yaml_fault_place(r, 1, 1, "out of memory");
         return false;
     }
+    if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) { /* a byte order mark, which libyaml takes for a document */
+        text += 3;
+        size -= 3;
+    }
     yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
     r->loaded = yaml_parser_load(&parser, &r->document);

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "core/config/config.h"
-#include "core/base/error.h"
+#include "core/base/outcome.h"
 #include "harness/base/home.h"
 #include "harness/spec/spec.h"
 
@@ -176,7 +176,8 @@ struct store_changed {
 int store_cancel(struct store *s, const char *sweep, const char *run, const char *reason, struct store_changed *out,
                  struct error *err);
 
-/* failed and cancelled runs -> queued, with a full set of retries. */
+/* failed and cancelled runs -> queued, with a full set of retries. One that is just ending because of a cancel is
+ * queued when it has ended: the later wish wins (also store_submit's). */
 int store_retry(struct store *s, const char *sweep, const char *run, struct store_changed *out, struct error *err);
 
 /* --------------------------------------------------------------------------------------------------- attempts
@@ -199,10 +200,9 @@ int store_attempt_running(struct store *s, const char *run, int attempt, const c
                           int64_t pid_started, const char *boot_id, struct error *err);
 
 struct store_exit {
-    const char *cause; /* "done", "failed", "memory", "diverged", "signal", "timeout", "lost", "cancelled", "stopped",
-                          "start" (could not) */
-    const char *text;  /* a line for people, NULL for none */
-    int code, signal;  /* -1: none */
+    enum outcome cause;
+    const char *text;           /* a line for people, NULL for none */
+    int code, signal;           /* -1: none */
     int64_t cpu_us, peak_bytes; /* -1: unknown */
     bool counts;                /* against the retries (a lost worker or a stop does not) */
     int64_t not_before;         /* next == RUN_QUEUED: when it may start again; 0: at once */

@@ -6,7 +6,7 @@
 #include "core/base/memory.h"
 #include "harness/store/store_internal.h"
 
-enum { LOST_QUICKLY_US = 10000000, LOST_COUNTED = 16 };
+enum { QUICK_US = 10000000, QUICK_COUNTED = 16 };
 
 #define DELAY_MOST_US "600000000"
 _Static_assert(STORE_DELAY_MOST_S == 600, "DELAY_MOST_US says the same in SQL");
@@ -110,7 +110,7 @@ int store_queue_texts(struct store *s, const char *run, char **config, char **af
     return status;
 }
 
-int store_queue_lost_in_a_row(struct store *s, const char *run, int attempt)
+int store_queue_quick_in_a_row(struct store *s, const char *run, int attempt, enum outcome outcome)
 {
     static const char sql[] = "SELECT attempt, cause, started, coalesce(ended, ?3) FROM attempt WHERE run = ?1 "
                               "AND attempt <= ?2 ORDER BY attempt DESC";
@@ -121,11 +121,11 @@ int store_queue_lost_in_a_row(struct store *s, const char *run, int attempt)
     store_bind_text(row, 1, run);
     store_bind_int(row, 2, attempt);
     store_bind_int(row, 3, store_now());
-    while (times < LOST_COUNTED && sqlite3_step(row) == SQLITE_ROW) {
+    while (times < QUICK_COUNTED && sqlite3_step(row) == SQLITE_ROW) {
         const char *cause = (const char *)sqlite3_column_text(row, 1);
-        bool lost = sqlite3_column_int(row, 0) == attempt || (cause && strcmp(cause, "lost") == 0);
+        bool same = sqlite3_column_int(row, 0) == attempt || (cause && strcmp(cause, outcome_name(outcome)) == 0);
         int64_t lived = sqlite3_column_int64(row, 3) - sqlite3_column_int64(row, 2);
-        if (!lost || lived > LOST_QUICKLY_US)
+        if (!same || lived > QUICK_US)
             break;
         times++;
     }

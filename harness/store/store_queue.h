@@ -26,8 +26,9 @@ int store_queue_delay(struct store *s, int64_t now, int64_t *when, struct error 
  */
 int store_queue_texts(struct store *s, const char *run, char **config, char **after, struct error *err);
 
-/* How many attempts in a row, before this one and ending with it, were lost within ten seconds of their start. */
-int store_queue_lost_in_a_row(struct store *s, const char *run, int attempt);
+/* How many attempts in a row, before this one and ending with it (which is taken to), ended so within ten seconds of
+ * their start. */
+int store_queue_quick_in_a_row(struct store *s, const char *run, int attempt, enum outcome outcome);
 
 struct store_queue_sweeps {
     char (*names)[SPEC_NAME]; /* on the heap */

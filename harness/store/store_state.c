@@ -171,7 +171,7 @@ static int end_attempt(struct store *s, const char *run, int attempt, int64_t no
     store_bind_text(update, 1, run);
     store_bind_int(update, 2, attempt);
     store_bind_int(update, 3, now);
-    store_bind_text(update, 4, x->cause);
+    store_bind_text(update, 4, outcome_name(x->cause));
     store_bind_text(update, 5, x->text);
     store_bind_int_or_null(update, 6, x->code, -1);
     store_bind_int_or_null(update, 7, x->signal, -1);
@@ -233,7 +233,8 @@ int store_attempt_end(struct store *s, const char *run, int attempt, const struc
     if (!status)
         status = set_ended(s, run, now, exit, next, err);
     if (!status) {
-        char *text = memory_format("%s%s%s", exit->cause, exit->text ? ": " : "", exit->text ? exit->text : "");
+        char *text =
+            memory_format("%s%s%s", outcome_name(exit->cause), exit->text ? ": " : "", exit->text ? exit->text : "");
         status = store_add_event(s, NULL, run, attempt, run_state_name(next), text, err);
         free(text);
     }
@@ -396,7 +397,7 @@ int store_retry(struct store *s, const char *sweep, const char *run, struct stor
     if (!status)
         status = chosen_step(s,
                              "DELETE FROM chosen WHERE id NOT IN (SELECT id FROM run WHERE state IN "
-                             "('failed', 'cancelled'))",
+                             "('failed', 'cancelled') OR cancel <> 0)",
                              NULL, NULL, 0, NULL, err);
     if (!status)
         status = chosen_step(s,
@@ -410,8 +411,8 @@ int store_retry(struct store *s, const char *sweep, const char *run, struct stor
                              sweep, "retry", now, NULL, err);
     if (!status)
         status = chosen_step(s,
-                             "UPDATE run SET state = 'queued', ended = NULL, failures = 0, not_before = 0, cancel = 0 "
-                             "WHERE id IN (SELECT id FROM chosen)",
+                             "UPDATE run SET state = iif(cancel, state, 'queued'), ended = NULL, failures = 0, "
+                             "not_before = 0, cancel = 0 WHERE id IN (SELECT id FROM chosen)",
                              NULL, NULL, 0, &out->queued, err);
     return finish(s, status, err);
 }

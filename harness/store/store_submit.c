@@ -120,8 +120,22 @@ static void merge_after(struct spec_after *to, const struct spec_after *from)
     }
 }
 
+/* Live, and asked to end by a cancel. */
+static int is_ending(struct store *s, const char *id, bool *ending, struct error *err)
+{
+    sqlite3_stmt *row = store_prepare(s, "SELECT cancel <> 0 FROM run WHERE id = ?1", err);
+    if (!row)
+        return STATUS_FAILED;
+    store_bind_text(row, 1, id);
+    int status = sqlite3_step(row) == SQLITE_ROW ? STATUS_OK : store_fail(s, err, "read a run");
+    *ending = !status && sqlite3_column_int(row, 0);
+    sqlite3_reset(row);
+    return status;
+}
+
 /* A known run: it takes the higher priority and both sweeps' after steps. Cancelled, or done with more to do after,
- * it is queued again; the worker finds the finished training and goes straight on to what is new. */
+ * it is queued again; the worker finds the finished training and goes straight on to what is new. One that is just
+ * ending since it was cancelled is wanted again: the later wish wins, and its end queues it. */
 static int join_run(struct submission *sub, const char *id, enum run_state state, struct error *err)
 {
     struct spec_after after = {0};
@@ -131,15 +145,18 @@ static int join_run(struct submission *sub, const char *id, enum run_state state
     struct spec_after merged = after;
     merge_after(&merged, &sub->spec->after);
     bool more = memcmp(&merged, &after, sizeof after) != 0;
-    bool again = state == RUN_CANCELLED || (state == RUN_DONE && more);
+    bool again = state == RUN_CANCELLED || (state == RUN_DONE && more), ending = false;
+    status = is_ending(sub->s, id, &ending, err);
+    if (status)
+        return status;
     json_t *object = spec_after_to_json(&merged);
     char *text = json_dumps(object, JSON_COMPACT);
     json_decref(object);
     sqlite3_stmt *update =
         store_prepare(sub->s,
                       "UPDATE run SET priority = max(priority, ?2), after = ?3, state = iif(?4, 'queued', state), "
-                      "ended = iif(?4, NULL, ended), failures = iif(?4, 0, failures) WHERE id = ?1 "
-                      "AND (?4 OR priority < ?2 OR after <> ?3)",
+                      "ended = iif(?4, NULL, ended), failures = iif(?4, 0, failures), cancel = 0 WHERE id = ?1 "
+                      "AND (?4 OR priority < ?2 OR after <> ?3 OR cancel <> 0)",
                       err);
     if (update) {
         store_bind_text(update, 1, id);
@@ -152,8 +169,9 @@ static int join_run(struct submission *sub, const char *id, enum run_state state
     if (!update || status)
         return update ? status : STATUS_FAILED;
     sub->out->known[again ? RUN_QUEUED : state]++;
-    sub->out->requeued += again;
-    return again ? store_add_event(sub->s, sub->spec->name, id, 0, "queued", "submitted again", err) : STATUS_OK;
+    sub->out->requeued += again || ending;
+    return again || ending ? store_add_event(sub->s, sub->spec->name, id, 0, "queued", "submitted again", err)
+                           : STATUS_OK;
 }
 
 /* Is there a run of this name, and in which state? */

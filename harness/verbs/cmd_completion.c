@@ -13,7 +13,7 @@ static const char *word_at(const char *verb, int i)
 {
     static const struct {
         const char *verb, *words[6];
-    } fixed[] = {{"data", {"corpus", "tokenizer", "encode", "decode", "fetch"}},
+    } fixed[] = {{"data", {"corpus", "tokenizer", "encode", "decode", "text", "fetch"}},
                  {"debug", {"step", "train"}},
                  {"completion", {"bash", "zsh", "fish"}}};
     if (strcmp(verb, "help") == 0)

@@ -9,14 +9,14 @@
 #include "harness/verbs/commands.h"
 #include "harness/base/options.h"
 
-#define SUBVERBS "corpus, tokenizer, encode, decode, fetch"
+#define SUBVERBS "corpus, tokenizer, encode, decode, text, fetch"
 
 static const struct {
     const char *name;
     int (*exec)(int argc, char **argv, struct error *err);
 } subverbs[] = {
     {"corpus", data_corpus}, {"tokenizer", data_tokenizer}, {"encode", data_encode},
-    {"decode", data_decode}, {"fetch", data_fetch},
+    {"decode", data_decode}, {"text", data_text},           {"fetch", data_fetch},
 };
 
 static int data_exec(int argc, char **argv, struct error *err)
@@ -62,6 +62,7 @@ static const struct option_row data_options[] = {
     {"seed", 0, "N", "corpus: another text (1)"},
     {"vocab", 0, "N", "tokenizer: entries of the vocabulary"},
     {"threads", 0, "N", "corpus, tokenizer, encode: how many threads (the processors there are)"},
+    {"field", 0, "NAME", "tokenizer, encode, text: TEXT is JSON lines, and this field of each a document"},
     {"split", 0, "train|valid", "fetch: only this file"},
     {"url", 0, "BASE", "fetch: where the files are (or TAPER_TINYSTORIES_URL, TAPER_NOVELS_URL)"},
     {"sha256", 0, "SPLIT=HEX",
@@ -72,7 +73,7 @@ static const struct option_row data_options[] = {
 
 const struct command cmd_data = {
     .name = "data",
-    .operands = "corpus|tokenizer|encode|decode|fetch ...",
+    .operands = "corpus|tokenizer|encode|decode|text|fetch ...",
     .brief = "make corpora, tokenizers and token files, fetch public text",
     .about = "  taper data corpus --size 10M [--seed 1] OUT  write the built-in corpus (short stories) of that "
              "size;\n"
@@ -85,6 +86,8 @@ const struct command cmd_data = {
              "  taper data encode TOKENIZER TEXT OUT         write TEXT as a token file\n"
              "  taper data decode TOKENIZER TOKENS           write a token file's text to standard output, byte "
              "for byte\n"
+             "  taper data text --field NAME JSONLINES OUT   write JSON lines as a text: that field of each a "
+             "document\n"
              "  taper data fetch tinystories|novels          download the public text into the cache, or check "
              "what is there;\n"
              "                                               prints the paths. novels: Jane Austen's six, 4 MB, "
@@ -93,7 +96,7 @@ const struct command cmd_data = {
              "\n"
              "TEXT is a file or a directory of files; a line <|endoftext|> separates documents. TOKENIZER is a "
              "directory with\n"
-             "GPT-2's vocab.json and merges.txt.\n",
+             "GPT-2's vocab.json and merges.txt, or a tokenizer.json.\n",
     .options = data_options,
     .notes = "The cache is TAPER_CACHE, else $XDG_CACHE_HOME/taper, else ~/.cache/taper. An interrupted download "
              "continues.\n",

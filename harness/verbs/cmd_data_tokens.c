@@ -9,13 +9,14 @@
 #include "harness/verbs/commands.h"
 #include "harness/base/options.h"
 
-static int train(const char *path, const char *out, uint32_t vocab, int threads, struct error *err)
+static int train(const char *path, const char *field, const char *out, uint32_t vocab, int threads, struct error *err)
 {
     struct text text;
     struct tokenizer *t;
-    int status = text_open(&text, path, err);
+    int status = text_open_field(&text, path, field, err);
     if (status)
         return status;
+    data_warn(&text);
     struct progress progress = data_progress();
     status = tokenizer_train(&t, &text, vocab, threads, &progress, err);
     data_progress_end(&progress);
@@ -30,9 +31,11 @@ static int train(const char *path, const char *out, uint32_t vocab, int threads,
 
 int data_tokenizer(int argc, char **argv, struct error *err)
 {
-    const char *vocab_text = NULL, *threads_text = NULL;
-    const struct option_spec specs[] = {
-        {.name = "vocab", .value = &vocab_text}, {.name = "threads", .value = &threads_text}, {0}};
+    const char *vocab_text = NULL, *threads_text = NULL, *field = NULL;
+    const struct option_spec specs[] = {{.name = "vocab", .value = &vocab_text},
+                                        {.name = "threads", .value = &threads_text},
+                                        {.name = "field", .value = &field},
+                                        {0}};
     int operands, threads;
     long long vocab;
     int status = options_parse(&cmd_data, specs, argc, argv, &operands, err);
@@ -43,18 +46,20 @@ int data_tokenizer(int argc, char **argv, struct error *err)
     status = options_integer("--vocab", vocab_text, TOKENIZER_LEAST_VOCAB, TOKENIZER_MOST_VOCAB, &vocab, err);
     if (!status)
         status = data_threads(threads_text, &threads, err);
-    return status ? status : train(argv[1], argv[2], (uint32_t)vocab, threads, err);
+    return status ? status : train(argv[1], field, argv[2], (uint32_t)vocab, threads, err);
 }
 
-static int encode(const char *directory, const char *path, const char *out, int threads, struct error *err)
+static int encode(const char *directory, const char *path, const char *field, const char *out, int threads,
+                  struct error *err)
 {
     struct tokenizer *t;
     struct text text;
     int status = tokenizer_load(&t, directory, err);
     if (status)
         return status;
-    status = text_open(&text, path, err);
+    status = text_open_field(&text, path, field, err);
     if (!status) {
+        data_warn(&text);
         struct progress progress = data_progress();
         uint64_t count = 0;
         status = tokens_write(out, t, &text, threads, &count, &progress, err);
@@ -70,8 +75,9 @@ static int encode(const char *directory, const char *path, const char *out, int 
 
 int data_encode(int argc, char **argv, struct error *err)
 {
-    const char *threads_text = NULL;
-    const struct option_spec specs[] = {{.name = "threads", .value = &threads_text}, {0}};
+    const char *threads_text = NULL, *field = NULL;
+    const struct option_spec specs[] = {
+        {.name = "threads", .value = &threads_text}, {.name = "field", .value = &field}, {0}};
     int operands, threads;
     int status = options_parse(&cmd_data, specs, argc, argv, &operands, err);
     if (status)
@@ -79,7 +85,7 @@ int data_encode(int argc, char **argv, struct error *err)
     if (operands != 3)
         return command_usage(&cmd_data, err, "encode wants TOKENIZER TEXT OUT");
     status = data_threads(threads_text, &threads, err);
-    return status ? status : encode(argv[1], argv[2], argv[3], threads, err);
+    return status ? status : encode(argv[1], argv[2], field, argv[3], threads, err);
 }
 
 int data_decode(int argc, char **argv, struct error *err)

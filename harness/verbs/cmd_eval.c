@@ -8,8 +8,8 @@
 #include "harness/base/options.h"
 
 struct eval_arguments {
-    const char *text, *tokenizer, *tokens;
-    bool json;
+    const char *text, *field, *tokenizer, *tokens;
+    bool json, no_padding;
     struct loaded_model_options load;
     long long most;
 };
@@ -45,8 +45,10 @@ static int run(const char *path, const struct eval_arguments *a, struct error *e
     int status = loaded_model_open(&l, path, &a->load, err);
     if (status)
         return status;
-    status = eval_text_open(&text, &l, a->text, err);
+    status = eval_text_open(&text, &l, a->text, a->field, err);
     if (!status) {
+        if (a->no_padding) /* its head then ends with the tokenizer's last entry */
+            l.model.cfg.vocab = tokenizer_vocab_size(l.tokenizer);
         status = evaluate(&l.model, text.tokens, (int)l.model.cfg.batch, a->most, NULL, &e, err);
         if (!status)
             status = print_result(&l, a, &e, err);
@@ -60,13 +62,11 @@ static int eval_exec(int argc, char **argv, struct error *err)
 {
     struct eval_arguments a = {0};
     const char *threads = NULL, *device = NULL;
-    const struct option_spec specs[] = {{.name = "text", .value = &a.text},
-                                        {.name = "tokenizer", .value = &a.tokenizer},
-                                        {.name = "tokens", .value = &a.tokens},
-                                        {.name = "threads", .value = &threads},
-                                        {.name = "device", .value = &device},
-                                        {.name = "json", .flag = &a.json},
-                                        {0}};
+    const struct option_spec specs[] = {
+        {.name = "text", .value = &a.text},     {.name = "tokenizer", .value = &a.tokenizer},
+        {.name = "tokens", .value = &a.tokens}, {.name = "threads", .value = &threads},
+        {.name = "device", .value = &device},   {.name = "no-padding", .flag = &a.no_padding},
+        {.name = "json", .flag = &a.json},      {0}};
     int operands;
     int status = options_parse(&cmd_eval, specs, argc, argv, &operands, err);
     if (!status && operands != 1)
@@ -77,17 +77,19 @@ static int eval_exec(int argc, char **argv, struct error *err)
         status = model_option_threads(threads, &a.load.threads, err);
     if (!status)
         status = model_option_device(device, &a.load.device, err);
-    a.load.tokenizer = a.text != NULL;
+    a.load.tokenizer = a.text != NULL || a.no_padding;
     a.load.tokenizer_dir = a.tokenizer;
     return status ? status : run(argv[1], &a, err);
 }
 
 static const struct option_row eval_options[] = {
     {"text", 0, "FILE", "the text (a file or directory); else the validation split of the checkpoint's run"},
+    {"field", 0, "NAME", "the text is JSON lines, and this field of each a document"},
     {"tokens", 0, "N", "read no more than this many targets (all)"},
     {"tokenizer", 0, "DIR", "the tokenizer of --text (`tokenizer` beside the checkpoint)"},
     {"device", 0, "cpu|cuda", "cpu (the default) or cuda"},
     OPTION_THREADS,
+    {"no-padding", 0, NULL, "leave rows of the vocabulary that the tokenizer has no entry for out of the loss"},
     {"json", 0, NULL, "one JSON object"},
     {0},
 };

@@ -39,10 +39,13 @@ const struct command cmd_export = {
              "  DIR              gets config.json, model.safetensors (fp32), tokenizer.json, vocab.json, "
              "merges.txt ...\n",
     .options = export_options,
-    .notes = "A model with LayerNorm, learned positions and GELU becomes a GPT2LMHeadModel, one with RMSNorm, "
-             "rotary positions and\n"
-             "SwiGLU a LlamaForCausalLM; others have no counterpart and are refused with what does not fit. Norms "
-             "that are affine\n"
-             "maps (gate 0, or folded) are written with an epsilon of 1e12 and gains 1e6 times as large.\n",
+    .notes =
+        "A model with LayerNorm, learned positions and GELU becomes a GPT2LMHeadModel, one with RMSNorm, "
+        "rotary positions and\n"
+        "SwiGLU a LlamaForCausalLM; others have no counterpart and are refused with what does not fit. Norms "
+        "that are affine\n"
+        "maps (gate 0, or folded) are written with an epsilon of 1e12 (or above, for a large stream) and gains of its "
+        "root: to be\n"
+        "loaded in fp32. The logits of what was written are compared with the model's.\n",
     .exec = export_exec,
 };

@@ -5,7 +5,6 @@
 #include "core/base/file.h"
 #include "core/trained/fold.h"
 #include "core/base/memory.h"
-#include "core/base/rng.h"
 #include "core/model/schedule.h"
 #include "core/base/rundir.h"
 #include "harness/verbs/commands.h"
@@ -34,22 +33,14 @@ static void take_windows(const struct tokens *tokens, int count, int T, int32_t 
                     windows + (size_t)w * (size_t)T);
 }
 
-/* A model that was trained elsewhere brings no text: any tokens show whether two models agree. */
-static void random_windows(const struct config *cfg, int count, int T, int32_t *windows)
-{
-    const struct rng_stream stream = {.seed = 1, .use = RNG_BATCH};
-    for (int64_t i = 0; i < (int64_t)count * T; i++)
-        windows[i] = (int32_t)rng_below(&stream, (uint64_t)i, (uint64_t)cfg->vocab);
-}
-
 static int verify(const struct fold_arguments *a, struct loaded_model *l, struct model *folded,
-                  struct fold_check *check, struct error *err)
+                  struct logits_difference *check, struct error *err)
 {
     struct eval_text text = {0};
     const struct config *cfg = &l->model.cfg;
     const bool random = !a->text && !l->corpus[0];
     int T = cfg->context < WINDOW_MOST ? (int)cfg->context : WINDOW_MOST;
-    int status = random ? STATUS_OK : eval_text_open(&text, l, a->text, err);
+    int status = random ? STATUS_OK : eval_text_open(&text, l, a->text, NULL, err);
     if (status)
         return status;
     if (!random && text.tokens->count < (uint64_t)T)
@@ -57,7 +48,7 @@ static int verify(const struct fold_arguments *a, struct loaded_model *l, struct
     const int count = TOKENS_LOOKED_AT > T ? TOKENS_LOOKED_AT / T : 1;
     int32_t *windows = memory_alloc((size_t)count * (size_t)T, sizeof *windows);
     if (random)
-        random_windows(cfg, count, T, windows);
+        compare_random_windows(cfg->vocab, count, T, windows); /* it was trained elsewhere and brings no text */
     else
         take_windows(text.tokens, count, T, windows);
     status = fold_verify(&l->model, folded, windows, count, T, check, err);
@@ -96,7 +87,7 @@ static int check_gate(const struct fold_arguments *a, const struct loaded_model 
 }
 
 static int write_folded(const char *path, const struct loaded_model *l, const struct model *folded,
-                        const struct fold_check *check, struct error *err)
+                        const struct logits_difference *check, struct error *err)
 {
     float *params = model_download(folded, folded->params), *c = model_download_c(folded);
     char number[32];
@@ -119,7 +110,7 @@ static int write_folded(const char *path, const struct loaded_model *l, const st
 }
 
 static void report(const struct fold_arguments *a, const struct loaded_model *l, const struct model *folded,
-                   const struct fold_check *check)
+                   const struct logits_difference *check)
 {
     int sites = 0;
     for (int i = 0; i < folded->table.site_count; i++)
@@ -141,7 +132,7 @@ static void report(const struct fold_arguments *a, const struct loaded_model *l,
 static int fold_loaded(const struct fold_arguments *a, struct loaded_model *l, struct error *err)
 {
     struct model folded;
-    struct fold_check check;
+    struct logits_difference check;
     bool nothing;
     int status = check_gate(a, l, &nothing, err);
     if (status)

@@ -33,7 +33,7 @@ const struct command cmd_import = {
              "tokenizer\n"
              "  OUT             a directory of its own: checkpoint.safetensors, config.json, tokenizer\n",
     .options = import_options,
-    .notes = "Tensors may be F32, F16, BF16 or F64. Norms with an epsilon above 1 are taken as the affine maps "
+    .notes = "Tensors may be F32, F16, BF16 or F64. Norms with an epsilon from 1e6 on are taken as the affine maps "
              "they are (gate 0).\n",
     .exec = import_exec,
 };

@@ -132,7 +132,7 @@ static int train_exec(int argc, char **argv, struct error *err)
     struct config cfg;
     int operands;
     int status = pairs ? options_parse(&cmd_train, specs, argc, argv, &operands, err)
-                       : error_set(err, STATUS_FAILED, "out of memory");
+                       : error_set(err, STATUS_MEMORY, "out of memory");
     if (!status && !dir)
         status = command_usage(&cmd_train, err, "--out DIR is missing");
     if (!status && operands > 1)

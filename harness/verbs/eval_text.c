@@ -6,15 +6,18 @@
 #include <unistd.h>
 
 #include "core/base/memory.h"
+#include "harness/verbs/cmd_data.h"
 
 /* Through a token file, as every text goes; it is removed as soon as it is mapped. */
-static int encode_own(struct eval_text *t, const struct loaded_model *l, const char *path, struct error *err)
+static int encode_own(struct eval_text *t, const struct loaded_model *l, const char *path, const char *field,
+                      struct error *err)
 {
     struct text text;
     const char *folder = getenv("TMPDIR");
-    int status = text_open(&text, path, err);
+    int status = text_open_field(&text, path, field, err);
     if (status)
         return status;
+    data_warn(&text);
     char *temporary = memory_format("%s/taper-text-XXXXXX", folder && *folder ? folder : "/tmp");
     int fd = mkstemp(temporary);
     if (fd < 0) {
@@ -49,10 +52,11 @@ static int open_split(struct eval_text *t, const struct loaded_model *l, struct 
     return STATUS_OK;
 }
 
-int eval_text_open(struct eval_text *t, const struct loaded_model *l, const char *path, struct error *err)
+int eval_text_open(struct eval_text *t, const struct loaded_model *l, const char *path, const char *field,
+                   struct error *err)
 {
     *t = (struct eval_text){0};
-    int status = path ? encode_own(t, l, path, err) : open_split(t, l, err);
+    int status = path ? encode_own(t, l, path, field, err) : open_split(t, l, err);
     if (!status && t->tokens->count < 2)
         status = error_set(err, STATUS_BAD_INPUT, "%s: want at least two tokens, got %llu",
                            path ? path : l->model.cfg.valid, (unsigned long long)t->tokens->count);

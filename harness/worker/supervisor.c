@@ -307,8 +307,7 @@ static void do_after(struct supervisor *s, struct member *m)
         if (do_step(s, &m->run->after[i])) {
             member_step_ended(s, m, &before);
         } else {
-            m->end.cause = SUPERVISOR_FAILED;
-            member_finish(s, m);
+            member_not_started(s, m);
         }
     }
 }
@@ -318,10 +317,8 @@ static void run_steps(struct supervisor *s)
 {
     s->current = -1;
     if (!do_step(s, &s->plan->first)) {
-        for (int i = 0; i < s->plan->count; i++) {
-            s->members[i].end.cause = SUPERVISOR_FAILED;
-            member_finish(s, &s->members[i]);
-        }
+        for (int i = 0; i < s->plan->count; i++)
+            member_not_started(s, &s->members[i]);
         return;
     }
     members_conclude(s);

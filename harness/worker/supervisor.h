@@ -17,7 +17,7 @@
  * It holds a lock on DIR/lock of every run that has not ended, so that no run directory has two writers.
  *
  * When a run ends its DIR/exit.json says how it went (struct supervisor_end), written aside and renamed; in a pack that
- * may be long before the process ends. Its own exit status is the worker's (0 to 3), 128+signal, or one of enum
+ * may be long before the process ends. Its own exit status is the outcome's (0 to 6), 128+signal, or one of enum
  * supervisor_exit; of a pack that of the first run that is not 0. */
 #ifndef TAPER_HARNESS_WORKER_SUPERVISOR_H
 #define TAPER_HARNESS_WORKER_SUPERVISOR_H
@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "core/base/error.h"
+#include "core/base/outcome.h"
 
 enum supervisor_exit { SUPERVISOR_TIMEOUT = 124, SUPERVISOR_NOT_STARTED = 125, SUPERVISOR_LOCKED = 126 };
 
@@ -40,6 +41,7 @@ struct supervisor_step {
     int (*call)(void *arg, int report);
     void *arg;
     char *const *argv; /* when call is NULL; argv[0] is looked up in PATH when it has no slash */
+    bool foreign;      /* no program of ours: of its exit statuses only 0 to 3 mean what ours do */
 };
 
 struct supervisor_run {
@@ -59,14 +61,12 @@ struct supervisor_plan {
     double grace;      /* seconds */
 };
 
-enum supervisor_cause { SUPERVISOR_EXITED, SUPERVISOR_SIGNALLED, SUPERVISOR_TIMED_OUT, SUPERVISOR_FAILED };
-
 /* exit.json. */
 struct supervisor_end {
     char token[128];
     int attempt;
-    enum supervisor_cause cause;
-    int code, signal;            /* exit status, or the signal that ended the step */
+    enum outcome outcome;        /* by itself, OUTCOME_SIGNAL or OUTCOME_TIMEOUT */
+    int code, signal;            /* exit status, or the signal that ended the step; -1: none */
     bool asked;                  /* a stop was asked for */
     char step[32];               /* the last step that ran */
     int killed;                  /* processes that had to be killed after the step's own process was gone */
@@ -83,7 +83,7 @@ int supervisor_run(const struct supervisor_plan *plan);
 /* What the training of a pack says when one of its runs has ended. */
 struct supervisor_report {
     int run;                     /* its place in the plan */
-    int code;                    /* exit status: 0 to 3 */
+    enum outcome outcome;        /* by itself */
     double cpu_user, cpu_system; /* seconds: its share of the process' */
     int64_t max_rss;             /* bytes, of the process */
     char text[8192];             /* for the run's log, without the last newline; "" for nothing */

@@ -12,33 +12,19 @@
 #include "core/base/rundir.h"
 #include "harness/worker/supervisor.h"
 
-static const char *const causes[] = {"exit", "signal", "timeout", "failed"};
-
 int supervisor_end_write(const char *name, const struct supervisor_end *end, struct error *err)
 {
     /* A log line may be cut inside a character, or be no UTF-8 at all. */
     json_t *text = json_string(end->text);
     json_t *object = json_pack("{s:s, s:i, s:s, s:i, s:i, s:b, s:s, s:i, s:f, s:f, s:I, s:f, s:I, s:I, s:o}", "token",
-                               end->token, "attempt", end->attempt, "cause", causes[end->cause], "code", end->code,
-                               "signal", end->signal, "asked", (int)end->asked, "step", end->step, "killed",
+                               end->token, "attempt", end->attempt, "outcome", outcome_name(end->outcome), "code",
+                               end->code, "signal", end->signal, "asked", (int)end->asked, "step", end->step, "killed",
                                end->killed, "cpu_user", end->cpu_user, "cpu_system", end->cpu_system, "max_rss",
                                (json_int_t)end->max_rss, "seconds", end->seconds, "started", (json_int_t)end->started,
                                "ended", (json_int_t)end->ended, "text", text ? text : json_string(""));
     char *bytes = object ? json_dumps(object, JSON_COMPACT) : NULL;
-    char *aside = memory_format("%s.new", name);
-    int status = STATUS_OK;
-    FILE *out = bytes ? fopen(aside, "we") : NULL;
-    if (!out)
-        status = error_errno(err, STATUS_FAILED, errno, "%s: cannot write", name);
-    if (out) {
-        int bad = fprintf(out, "%s\n", bytes) < 0;
-        bad |= fclose(out) != 0;
-        if (bad || rename(aside, name) != 0) {
-            status = error_errno(err, STATUS_FAILED, errno, "%s: cannot write", name);
-            unlink(aside);
-        }
-    }
-    free(aside);
+    int status =
+        bytes ? file_replace(name, bytes, strlen(bytes), err) : error_set(err, STATUS_MEMORY, "%s: cannot write", name);
     free(bytes);
     json_decref(object);
     return status;
@@ -55,24 +41,30 @@ static void text_of(const json_t *object, const char *name, char *to, size_t roo
     snprintf(to, room, "%s", text ? text : "");
 }
 
+/* A worker that outlived the change of its program still writes a "cause": exit, signal, timeout or failed. */
+static bool read_outcome(const json_t *object, enum outcome *outcome)
+{
+    const char *cause = json_string_value(json_object_get(object, "cause"));
+    if (cause && strcmp(cause, "exit") == 0) {
+        *outcome = outcome_of_exit((int)integer_of(object, "code"), false);
+        return true;
+    }
+    return outcome_parse(json_string_value(json_object_get(object, "outcome")), outcome) ||
+           outcome_parse(cause, outcome);
+}
+
 int supervisor_end_read(const char *dir, struct supervisor_end *end, struct error *err)
 {
     json_error_t where;
     char *path = file_join(dir, RUNDIR_EXIT);
     json_t *object = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
-    const char *cause = json_string_value(json_object_get(object, "cause"));
-    *end = (struct supervisor_end){.cause = SUPERVISOR_FAILED};
-    int known = -1;
-    for (int i = 0; cause && i < (int)(sizeof causes / sizeof causes[0]); i++)
-        if (strcmp(cause, causes[i]) == 0)
-            known = i;
-    if (known < 0) {
+    *end = (struct supervisor_end){.outcome = OUTCOME_FAILED};
+    if (!read_outcome(object, &end->outcome)) {
+        int status = error_set(err, STATUS_BAD_INPUT, "%s: %s", path, object ? "no known outcome" : where.text);
         json_decref(object);
-        int status = error_set(err, STATUS_BAD_INPUT, "%s: %s", path, object ? "no known cause" : where.text);
         free(path);
         return status;
     }
-    end->cause = (enum supervisor_cause)known;
     text_of(object, "token", end->token, sizeof end->token);
     text_of(object, "step", end->step, sizeof end->step);
     text_of(object, "text", end->text, sizeof end->text);

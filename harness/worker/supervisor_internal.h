@@ -60,6 +60,9 @@ void member_step_ended(struct supervisor *s, struct member *m, const struct rusa
 /* It is asked to end while none of its steps is running, or one is about to: the rest is for another attempt. */
 void member_stopped_between(struct supervisor *s, struct member *m);
 
+/* A step of its own could not be started; the log says why. */
+void member_not_started(struct supervisor *s, struct member *m);
+
 /* Nothing of it is left to do: exit.json. */
 void member_finish(struct supervisor *s, struct member *m);
 

@@ -42,6 +42,7 @@ static int open_member(struct supervisor *s, struct member *m, const struct supe
 {
     m->run = run;
     m->end.attempt = run->attempt;
+    m->end.code = m->end.signal = -1;
     snprintf(m->end.token, sizeof m->end.token, "%s", s->plan->token ? s->plan->token : "");
     int status = enter(s, m, run);
     if (status && errno == ENOENT) {
@@ -140,34 +141,37 @@ void member_finish(struct supervisor *s, struct member *m)
 
 void member_stopped_between(struct supervisor *s, struct member *m)
 {
-    m->end.cause = m->timed_out ? SUPERVISOR_TIMED_OUT : SUPERVISOR_EXITED;
-    m->end.code = m->timed_out ? 0 : 3;
+    m->end.outcome = m->timed_out ? OUTCOME_TIMEOUT : OUTCOME_STOPPED;
+    m->end.code = m->timed_out ? -1 : OUTCOME_STOPPED;
+    member_finish(s, m);
+}
+
+void member_not_started(struct supervisor *s, struct member *m)
+{
+    m->end.outcome = OUTCOME_FAILED;
+    m->end.code = OUTCOME_FAILED;
     member_finish(s, m);
 }
 
 /* A step of the run is over; what is left is done, or it is over itself. */
 static void step_over(struct supervisor *s, struct member *m, bool last)
 {
-    bool fine = m->end.cause == SUPERVISOR_EXITED && m->end.code == 0;
+    bool fine = m->end.outcome == OUTCOME_DONE;
     m->told = true;
     m->kill_at = 0;
-    if (!fine && m->timed_out && m->end.cause != SUPERVISOR_FAILED)
-        m->end.cause = SUPERVISOR_TIMED_OUT;
+    if (!fine && m->timed_out)
+        m->end.outcome = OUTCOME_TIMEOUT;
     if (!fine || last)
         member_finish(s, m);
     else if (m->end.asked || m->timed_out)
         member_stopped_between(s, m);
 }
 
-static void take_status(struct member *m, int status)
+static void take_status(struct member *m, int status, bool ours)
 {
-    if (WIFSIGNALED(status)) {
-        m->end.cause = SUPERVISOR_SIGNALLED;
-        m->end.signal = WTERMSIG(status);
-    } else {
-        m->end.cause = SUPERVISOR_EXITED;
-        m->end.code = WEXITSTATUS(status);
-    }
+    m->end.code = WIFSIGNALED(status) ? -1 : WEXITSTATUS(status);
+    m->end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : -1;
+    m->end.outcome = WIFSIGNALED(status) ? OUTCOME_SIGNAL : outcome_of_exit(m->end.code, ours);
 }
 
 static void take_report(struct supervisor *s, const struct supervisor_report *r)
@@ -175,8 +179,8 @@ static void take_report(struct supervisor *s, const struct supervisor_report *r)
     struct member *m = r->run >= 0 && r->run < s->plan->count ? &s->members[r->run] : NULL;
     if (!m || m->told)
         return;
-    m->end.cause = SUPERVISOR_EXITED;
-    m->end.code = r->code;
+    m->end.outcome = r->outcome;
+    m->end.code = (int)r->outcome;
     m->end.cpu_user = r->cpu_user;
     m->end.cpu_system = r->cpu_system;
     m->end.max_rss = r->max_rss;
@@ -219,9 +223,10 @@ void members_conclude(struct supervisor *s)
         struct member *m = &s->members[i];
         if (m->told)
             continue;
-        take_status(m, s->status);
-        if (s->plan->count > 1 && m->end.cause == SUPERVISOR_EXITED) { /* it owed a report */
-            m->end.cause = SUPERVISOR_FAILED;
+        take_status(m, s->status, !s->plan->first.foreign);
+        if (s->plan->count > 1 && m->end.outcome != OUTCOME_SIGNAL) { /* it owed a report */
+            if (m->end.outcome != OUTCOME_MEMORY) /* the one end of a process that is all its runs' */
+                m->end.outcome = OUTCOME_FAILED;
             member_note(m, "the worker's process ended before this run did");
         }
         m->end.cpu_user = user > 0 ? user / silent : 0;
@@ -235,7 +240,7 @@ void member_step_ended(struct supervisor *s, struct member *m, const struct rusa
 {
     struct rusage use;
     getrusage(RUSAGE_CHILDREN, &use);
-    take_status(m, s->status);
+    take_status(m, s->status, true);
     m->end.cpu_user += seconds(use.ru_utime) - seconds(before->ru_utime);
     m->end.cpu_system += seconds(use.ru_stime) - seconds(before->ru_stime);
     m->end.max_rss = (int64_t)use.ru_maxrss * 1024;
@@ -244,17 +249,9 @@ void member_step_ended(struct supervisor *s, struct member *m, const struct rusa
 
 static int status_of(const struct supervisor_end *end)
 {
-    switch (end->cause) {
-    case SUPERVISOR_EXITED:
-        return end->code;
-    case SUPERVISOR_SIGNALLED:
+    if (end->outcome == OUTCOME_SIGNAL)
         return 128 + end->signal;
-    case SUPERVISOR_TIMED_OUT:
-        return SUPERVISOR_TIMEOUT;
-    case SUPERVISOR_FAILED:
-        break;
-    }
-    return 1;
+    return end->outcome == OUTCOME_TIMEOUT ? SUPERVISOR_TIMEOUT : (int)end->outcome;
 }
 
 int members_exit_status(const struct supervisor *s)

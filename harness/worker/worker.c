@@ -84,7 +84,7 @@ int worker_plan_init(struct worker_plan *plan, const struct worker_job *job, str
     if (job->payload) {
         plan->payload[0] = memory_string(job->payload);
         plan->payload[1] = memory_format("%d", job->runs[0].attempt);
-        plan->first = (struct supervisor_step){.name = "payload", .argv = plan->payload};
+        plan->first = (struct supervisor_step){.name = "payload", .argv = plan->payload, .foreign = true};
     } else {
         plan->first = (struct supervisor_step){
             .name = "train", .call = job->count > 1 ? worker_train_pack : worker_train, .arg = &plan->job};

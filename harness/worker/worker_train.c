@@ -140,7 +140,7 @@ static void *train_one(void *arg)
     struct supervisor_report *report = memory_alloc(1, sizeof *report);
     int status = train_in(p->job, run->place, p->job->runs[run->place].dir, &err);
     report->run = run->place;
-    report->code = error_exit_code(status);
+    report->outcome = outcome_of_exit(error_exit_code(status), true);
     if (status)
         snprintf(report->text, sizeof report->text, "taper: %.8000s", err.text);
     account(p, run, report);

@@ -1,36 +1,16 @@
 #!/usr/bin/env bash
 # taper data from the outside: corpus to tokenizer to tokens and back, what it refuses, and that nothing is left behind.
-set -u
-T=$(mktemp -d)
-trap 'rm -rf "$T"' EXIT
-n=0 failed=0
-check() { # NAME COMMAND...
-    local name=$1
-    shift
-    n=$((n + 1))
-    if "$@" > "$T/log" 2>&1; then echo "ok $n - $name"; else echo "not ok $n - $name"; failed=1; sed 's/^/# /' "$T/log"; fi
-}
-refuses() { # STATUS TEXT COMMAND...: the command exits with STATUS and says TEXT on standard error, in one message
-    local status=$1 text=$2
-    shift 2
-    "$@" > "$T/out" 2> "$T/err"
-    local got=$?
-    [ $got -eq "$status" ] && grep -qF -- "$text" "$T/err" && [ ! -s "$T/out" ] && return
-    echo "status $got, want $status and '$text'"
-    cat "$T/err"
-    return 1
-}
+. "$(dirname "$0")/../support/tap.bash"
 trip() { # TOKENIZER FILE: encode and decode give the file
     "$TAPER" data encode "$1" "$2" "$T/trip" && "$TAPER" data decode "$1" "$T/trip" | cmp - "$2"
 }
-same() { cmp "$1" "$2"; }
 silent() { # a command whose standard error is no terminal writes nothing there
     "$@" 2> "$T/err" > /dev/null && [ ! -s "$T/err" ]
 }
 
 check 'corpus writes a file' "$TAPER" data corpus --size 200k --seed 1 "$T/text"
 "$TAPER" data corpus --seed 1 --size 200k --threads 2 - > "$T/text2"
-check 'corpus writes to standard output the same' same "$T/text" "$T/text2"
+check 'corpus writes to standard output the same' cmp "$T/text" "$T/text2"
 check 'corpus is as large as asked' [ "$(stat -c %s "$T/text")" -ge 200000 ]
 check 'tokenizer trains' silent "$TAPER" data tokenizer --vocab 600 "$T/text" "$T/tok"
 check 'tokenizer on one thread gives the same' \
@@ -43,11 +23,26 @@ check 'a corpus comes back' trip "$T/tok" "$T/text"
 check 'encode on three threads gives the same' \
     bash -c '"$TAPER" data encode --threads 3 "$1/tok" "$1/text" "$1/b.tok" && cmp "$1/a.tok" "$1/b.tok"' - "$T"
 
-printf 'caf\xc3\xa9 \xff\xfe\x00\xe2\x82 \xf0\x9f\x99\x82\r\n<|endoftext|> \n<|endoftext|>\n\n<|endoftext|>\n<|endoftext|>\nend' > "$T/odd"
+printf 'caf\xc3\xa9 \xff\xfe\x00\xe2\x82 \xf0\x9f\x99\x82\r\n<|endoftext|> x\n<|endoftext|>\n\n<|endoftext|>\n<|endoftext|>\nend' > "$T/odd"
 check 'invalid UTF-8, NUL and odd separators come back' trip "$T/tok" "$T/odd"
-head -c 100000 "$TAPER" > "$T/binary"
+tail -c +20000 "$TAPER" | head -c 100000 > "$T/binary"
 check 'a binary comes back' trip "$T/tok" "$T/binary"
 check 'a binary is trained on' "$TAPER" data tokenizer --vocab 300 "$T/binary" "$T/tokbin"
+printf 'one\r\ntwo\r\n<|endoftext|>\r\nthree\r\n <|endoftext|> \r\nfour' > "$T/crlf"
+check 'separators may end in a carriage return' bash -c '"$TAPER" data encode "$1/tok" "$1/crlf" "$1/crlf.tok" |
+    grep -q "3 documents, 17 bytes"' - "$T"
+printf 'one <|endoftext|> two\n' > "$T/stray"
+check 'a separator inside a line is told with its line' bash -c '"$TAPER" data encode "$1/tok" "$1/stray" "$1/stray.tok" \
+    2>&1 > /dev/null | grep -q "warning: $1/stray:1: "' - "$T"
+gzip -c "$T/text" > "$T/text.gz"
+check 'a compressed text is refused with what to do' \
+    refuses_silently 2 "$T/text.gz: want a plain text, got compressed by gzip: gzip -d" "$TAPER" data encode "$T/tok" "$T/text.gz" "$T/x"
+printf '{"text": "one"}\n{"text": "two\\nlines"}\n' > "$T/lines"
+check 'JSON lines want a field' refuses_silently 2 '--field NAME' "$TAPER" data encode "$T/tok" "$T/lines" "$T/x"
+check 'JSON lines are read by a field' bash -c '"$TAPER" data encode --field text "$1/tok" "$1/lines" "$1/lines.tok" |
+    grep -q "2 documents, 12 bytes"' - "$T"
+check 'JSON lines become a text' bash -c '"$TAPER" data text --field text "$1/lines" "$1/made" &&
+    printf "one\n<|endoftext|>\ntwo\nlines\n<|endoftext|>\n" | cmp - "$1/made"' - "$T"
 printf '<|endoftext|>' > "$T/bare"
 check 'a lone separator comes back' trip "$T/tok" "$T/bare"
 mkdir "$T/dir"
@@ -56,31 +51,31 @@ printf 'one' > "$T/dir/a"
 printf 'one\n<|endoftext|>\ntwo\n' > "$T/joined"
 "$TAPER" data encode "$T/tok" "$T/dir" "$T/dir.tok" > "$T/said"
 "$TAPER" data decode "$T/tok" "$T/dir.tok" > "$T/dir.text"
-check 'a directory is one text' same "$T/dir.text" "$T/joined"
+check 'a directory is one text' cmp "$T/dir.text" "$T/joined"
 check 'encode says what it made' grep -qE '^[0-9]+ tokens, 2 documents, 7 bytes$' "$T/said"
 
-check 'no subverb' refuses 2 'wants one of' "$TAPER" data
-check 'an unknown subverb' refuses 2 "no 'frobnicate'" "$TAPER" data frobnicate
-check 'missing operands' refuses 2 'wants --vocab N TEXT OUTDIR' "$TAPER" data tokenizer "$T/text" "$T/x"
-check 'a vocabulary below the bytes' refuses 2 '--vocab: want an integer from 257' "$TAPER" data tokenizer --vocab 256 "$T/text" "$T/x"
-check 'a size of nothing' refuses 2 '--size' "$TAPER" data corpus --size 0 --seed 1 "$T/x"
-check 'a bad size' refuses 2 "'10X'" "$TAPER" data corpus --size 10X --seed 1 "$T/x"
-check 'a missing text' refuses 2 "$T/none: No such file" "$TAPER" data tokenizer --vocab 300 "$T/none" "$T/x"
+check 'no subverb' refuses_silently 2 'wants one of' "$TAPER" data
+check 'an unknown subverb' refuses_silently 2 "no 'frobnicate'" "$TAPER" data frobnicate
+check 'missing operands' refuses_silently 2 'wants --vocab N TEXT OUTDIR' "$TAPER" data tokenizer "$T/text" "$T/x"
+check 'a vocabulary below the bytes' refuses_silently 2 '--vocab: want an integer from 257' "$TAPER" data tokenizer --vocab 256 "$T/text" "$T/x"
+check 'a size of nothing' refuses_silently 2 '--size' "$TAPER" data corpus --size 0 --seed 1 "$T/x"
+check 'a bad size' refuses_silently 2 "'10X'" "$TAPER" data corpus --size 10X --seed 1 "$T/x"
+check 'a missing text' refuses_silently 2 "$T/none: No such file" "$TAPER" data tokenizer --vocab 300 "$T/none" "$T/x"
 : > "$T/empty"
-check 'an empty text' refuses 2 "$T/empty: the file is empty" "$TAPER" data encode "$T/tok" "$T/empty" "$T/x"
-check 'a vocabulary the text does not support' refuses 2 "$T/bare: the text supports a vocabulary of 257 " \
+check 'an empty text' refuses_silently 2 "$T/empty: the file is empty" "$TAPER" data encode "$T/tok" "$T/empty" "$T/x"
+check 'a vocabulary the text does not support' refuses_silently 2 "$T/bare: the text supports a vocabulary of 257 " \
     "$TAPER" data tokenizer --vocab 258 "$T/bare" "$T/x"
-check 'a tokenizer that is not there' refuses 2 "$T/x/vocab.json: No such file" "$TAPER" data encode "$T/x" "$T/text" "$T/y"
+check 'a tokenizer that is not there' refuses_silently 2 "$T/x/vocab.json: No such file" "$TAPER" data encode "$T/x" "$T/text" "$T/y"
 cp -r "$T/tok" "$T/half"
 rm "$T/half/merges.txt"
-check 'a tokenizer without its merges' refuses 2 "$T/half/merges.txt: No such file" "$TAPER" data encode "$T/half" "$T/text" "$T/y"
-check 'decoding with another tokenizer' refuses 2 'encoded with another tokenizer' "$TAPER" data decode "$T/tokbin" "$T/a.tok"
+check 'a tokenizer without its merges' refuses_silently 2 "$T/half/merges.txt: No such file" "$TAPER" data encode "$T/half" "$T/text" "$T/y"
+check 'decoding with another tokenizer' refuses_silently 2 'encoded with another tokenizer' "$TAPER" data decode "$T/tokbin" "$T/a.tok"
 head -c 1000 "$T/a.tok" > "$T/cut.tok"
-check 'a truncated token file' refuses 2 "$T/cut.tok: the header promises" "$TAPER" data decode "$T/tok" "$T/cut.tok"
-check 'a text for a token file' refuses 2 "$T/text: not a token file" "$TAPER" data decode "$T/tok" "$T/text"
-check 'an unknown public text' refuses 2 "no public text 'web'" "$TAPER" data fetch web
-check 'a sum without its split' refuses 2 "--sha256: want SPLIT=HEX" "$TAPER" data fetch tinystories --sha256 abc
-check 'an unknown split' refuses 2 "--split: tinystories has train and valid, got 'test'" "$TAPER" data fetch tinystories --split test
+check 'a truncated token file' refuses_silently 2 "$T/cut.tok: the header promises" "$TAPER" data decode "$T/tok" "$T/cut.tok"
+check 'a text for a token file' refuses_silently 2 "$T/text: not a token file" "$TAPER" data decode "$T/tok" "$T/text"
+check 'an unknown public text' refuses_silently 2 "no public text 'web'" "$TAPER" data fetch web
+check 'a sum without its split' refuses_silently 2 "--sha256: want SPLIT=HEX" "$TAPER" data fetch tinystories --sha256 abc
+check 'an unknown split' refuses_silently 2 "--split: tinystories has train and valid, got 'test'" "$TAPER" data fetch tinystories --split test
 check 'refusals left nothing behind' bash -c '[ ! -e "$1/x" ] && [ ! -e "$1/y" ] && [ -z "$(find "$1" -name "*.writing-*" -newer "$1/joined")" ]' - "$T"
 
 # fetch: curl reads file: addresses too, so the verb is tried without a server (tests/test_fetch.c has one).
@@ -94,8 +89,8 @@ if command -v curl > "$T/log"; then
     check 'the recorded sums are sha256sum'"'"'s' bash -c 'cd "$1/cache/tinystories" && sha256sum -c *.sha256' - "$T"
     check 'fetch again only checks' silent env TAPER_TINYSTORIES_URL=file:///nowhere "$TAPER" data fetch tinystories
     echo damage >> "$T/cache/tinystories/TinyStoriesV2-GPT4-valid.txt"
-    check 'fetch finds damage' refuses 2 'wrong SHA-256' "$TAPER" data fetch tinystories --split valid
-    check 'a missing file' refuses 1 "file://$T/nowhere" env TAPER_CACHE="$T/cache2" "$TAPER" data fetch tinystories --url "file://$T/nowhere"
+    check 'fetch finds damage' refuses_silently 2 'wrong SHA-256' "$TAPER" data fetch tinystories --split valid
+    check 'a missing file' refuses_silently 1 "file://$T/nowhere" env TAPER_CACHE="$T/cache2" "$TAPER" data fetch tinystories --url "file://$T/nowhere"
 else
     n=$((n + 1))
     echo "ok $n - fetch # SKIP there is no curl command"

@@ -56,9 +56,9 @@ check 'refuses a missing file' refuses 2 "$T/none" "$TAPER" fold "$T/none" "$T/x
 head -c 5000 "$T/all/checkpoint.safetensors" > "$T/cut"
 check 'refuses a truncated file' refuses 2 "$T/cut" "$TAPER" eval "$T/cut"
 check 'refuses a tokenizer that does not fit' \
-    bash -c '"$TAPER" data corpus --size 30k --seed 1 "$1/c" && "$TAPER" data tokenizer --vocab 280 "$1/c" "$1/tok" &&
+    bash -c '"$TAPER" data corpus --size 30k --seed 1 "$1/c" && "$TAPER" data tokenizer --vocab 310 "$1/c" "$1/tok" &&
     ! "$TAPER" eval "$1/all" --text "$1/c" --tokenizer "$1/tok" 2> "$1/err" &&
-        grep -q "a tokenizer of 280 entries does not fit" "$1/err"' - "$T"
+        grep -q "a tokenizer of 310 entries does not fit" "$1/err"' - "$T"
 check 'nothing was written by what was refused' [ ! -e "$T/x" ]
 
 check 'bench: three variants a shape' \

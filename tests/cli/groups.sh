@@ -1,33 +1,8 @@
 #!/usr/bin/env bash
 # A row is a configuration and n its seeds: sweeps over grids and with variants of any name, through the real program; and
 # the numbers of a table once more from the journals and configurations alone.
-set -u
-T=$(mktemp -d)
-trap 'rm -rf "$T"' EXIT
+. "$(dirname "$0")/../support/tap.bash"
 export TAPER_HOME=$T/home XDG_CACHE_HOME=$T/cache
-n=0 failed=0
-check() { # NAME COMMAND...
-    local name=$1
-    shift
-    n=$((n + 1))
-    "$@" > "$T/log" 2>&1 && echo "ok $n - $name" && return
-    echo "not ok $n - $name"
-    failed=1
-    sed 's/^/# /' "$T/log"
-}
-same() { # WANTED GOT
-    [ "$1" = "$2" ] || { printf 'wanted: %s\ngot:    %s\n' "$1" "$2"; return 1; }
-}
-refuses() { # TEXT COMMAND...: exit status 2 and TEXT on standard error
-    local text=$1
-    shift
-    "$@" > "$T/out" 2> "$T/err"
-    local got=$?
-    [ $got -eq 2 ] && grep -qF -- "$text" "$T/err" && [ ! -s "$T/out" ] && return
-    echo "status $got, want 2 and '$text'"
-    cat "$T/err"
-    return 1
-}
 table() { "$TAPER" table table-tinystories --format csv "$@"; }
 
 base='model.d_model: 16, model.layers: 1, model.heads: 2, model.context: 32, model.vocab: 300, train.steps: 20,
@@ -92,12 +67,12 @@ check '--where of a variant keeps what it is compared with' same '2' \
 check '--vary puts the values beside each other' same 'baseline baseline baseline all+aux all+aux all+aux' \
     "$(table --vary train.lr | tail -n +2 | cut -d, -f3 | xargs)"
 check '--by shows a key that nothing differs in' same '20' "$(table --by train.steps | sed -n 2p | cut -d, -f3)"
-check 'a value that is not there' refuses 'its values of train.lr: ' table --where train.lr=5
-check 'a key that is not there' refuses "did you mean 'train.lr'?" table --by train.lrr
-check 'a value that is none' refuses '--where' table --where train.lr=much
-check 'no value' refuses "want KEY=VALUE, got 'train.lr'" table --where train.lr
-check 'nobody to compare with' refuses "has no variant 'nine'; it has baseline, all+aux" table --compare nine
-check 'a sweep that is not there to compare with' refuses "has no variant 'x'" table --compare nine/x
+check 'a value that is not there' refuses_silently 2 'its values of train.lr: ' table --where train.lr=5
+check 'a key that is not there' refuses_silently 2 "did you mean 'train.lr'?" table --by train.lrr
+check 'a value that is none' refuses_silently 2 '--where' table --where train.lr=much
+check 'no value' refuses_silently 2 "want KEY=VALUE, got 'train.lr'" table --where train.lr
+check 'nobody to compare with' refuses_silently 2 "has no variant 'nine'; it has baseline, all+aux" table --compare nine
+check 'a sweep that is not there to compare with' refuses_silently 2 "has no variant 'x'" table --compare nine/x
 check 'the views of a query are grouped too' same $'n\n2\n2' \
     "$("$TAPER" query --csv --where train.lr=0.01 'SELECT count(*) AS n FROM run_against_baseline GROUP BY grp
         UNION ALL SELECT count(*) FROM run_shown WHERE is_base')"
@@ -123,7 +98,7 @@ grid: {seed: [0, 1]}
 END
 check 'and that is done' same $'mine,0\nbase,2' "$(table | tail -n +2 | cut -d, -f2,11)"
 printf 'sweep: nobody\ncompare: nine\nvariants: {base: {taper.sites: none}}\n' > "$T/nobody.yaml"
-check 'a spec that names nobody' refuses 'nobody.yaml:2:10: compare: want a variant of this sweep, or SWEEP/VARIANT' \
+check 'a spec that names nobody' refuses_silently 2 'nobody.yaml:2:10: compare: want a variant of this sweep, or SWEEP/VARIANT' \
     "$TAPER" run "$T/nobody.yaml"
 check 'a run of another sweep is compared with' same $'base,2\nmine,2' \
     "$(table --sweep dropped --compare grid/baseline | tail -n +2 | cut -d, -f2,11)"

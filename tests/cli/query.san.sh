@@ -40,6 +40,9 @@ same '[{"id":"00000000000a","val_loss":3.25},
 {"id":"00000000000c","val_loss":"Infinity"}]' "$("$TAPER" query --json 'SELECT id, val_loss FROM run ORDER BY id')"
 report 'JSON keeps what is not finite'
 
+same $'id\n00000000000a' "$("$TAPER" query --csv $'-- a comment first\nSELECT id FROM run LIMIT 1')"
+report 'SQL may begin with a comment'
+
 same $'id,val_loss\n00000000000a,3.25\n00000000000b,NaN\n00000000000c,Infinity' \
     "$("$TAPER" query 'SELECT id, val_loss FROM run ORDER BY id' --csv)"
 report 'so does CSV'

@@ -1,30 +1,8 @@
 #!/usr/bin/env bash
 # taper table, plot and report from the outside, over a sweep that was really trained; the queries of docs/queries.md.
-set -u
-T=$(mktemp -d)
-trap 'rm -rf "$T"' EXIT
+. "$(dirname "$0")/../support/tap.bash"
 top=$PWD
 export TAPER_HOME=$T/home XDG_CACHE_HOME=$T/cache
-n=0 failed=0
-check() { # NAME COMMAND...
-    local name=$1
-    shift
-    n=$((n + 1))
-    "$@" > "$T/log" 2>&1 && echo "ok $n - $name" && return
-    echo "not ok $n - $name"
-    failed=1
-    sed 's/^/# /' "$T/log"
-}
-refuses() { # STATUS TEXT COMMAND...: the command exits with STATUS and says TEXT on standard error
-    local status=$1 text=$2
-    shift 2
-    "$@" > "$T/out" 2> "$T/err"
-    local got=$?
-    [ $got -eq "$status" ] && grep -qF -- "$text" "$T/err" && [ ! -s "$T/out" ] && return
-    echo "status $got, want $status and '$text'"
-    cat "$T/err"
-    return 1
-}
 is() { # VALUE SQL: the query's one value
     local got
     got=$("$TAPER" query --csv "$2" | tail -1) && [ "$got" = "$1" ] || { echo "want $1, got $got of: $2"; return 1; }
@@ -52,7 +30,7 @@ variants:
 grid: {seed: [0, 1]}
 after: {fold: true, bench: {decode: {batch: [1], context: [16]}, last-token: {batch: [1], context: [16]}}}
 END
-check 'no home is an error' refuses 2 "$T/home" "$TAPER" table table-runs
+check 'no home is an error' refuses_silently 2 "$T/home" "$TAPER" table table-runs
 check 'a sweep runs' "$TAPER" run "$T/tiny.yaml" --slots cpu:2
 check 'every run is done' is 12 "SELECT count(*) FROM run WHERE state = 'done'"
 
@@ -79,13 +57,13 @@ check 'those with one do not, having no radial part' is 1 "SELECT max(bounded) <
 check 'every table goes to a folder' \
     bash -c '"$TAPER" table all --out "$1/t" --format tex && [ "$(ls "$1/t"/table-*.tex | wc -l)" = 7 ]' - "$T"
 
-check 'a table that is not there' refuses 2 "no table 'table-x'" "$TAPER" table table-x
-check 'a sweep that is not there' refuses 2 'tiny' "$TAPER" table table-runs --sweep tinny
-check 'a table format that is not there' refuses 2 'md, csv, tex, json or html' \
+check 'a table that is not there' refuses_silently 2 "no table 'table-x'" "$TAPER" table table-x
+check 'a sweep that is not there' refuses_silently 2 'tiny' "$TAPER" table table-runs --sweep tinny
+check 'a table format that is not there' refuses_silently 2 'md, csv, tex, json or html' \
     "$TAPER" table table-runs --format xml
-check 'no table' refuses 2 'wants the id of one table, or all' "$TAPER" table
-check 'all tables to nowhere' refuses 2 'all wants --out DIR' "$TAPER" table all
-check 'a folder that cannot be' refuses 1 "$T/tiny.yaml" "$TAPER" table all --out "$T/tiny.yaml/x"
+check 'no table' refuses_silently 2 'wants the id of one table, or all' "$TAPER" table
+check 'all tables to nowhere' refuses_silently 2 'all wants --out DIR' "$TAPER" table all
+check 'a folder that cannot be' refuses_silently 1 "$T/tiny.yaml" "$TAPER" table all --out "$T/tiny.yaml/x"
 check 'a full standard output' \
     bash -c '! "$TAPER" table table-runs > /dev/full 2> "$1/err" && grep -q "cannot write" "$1/err"' - "$T"
 
@@ -97,9 +75,9 @@ check 'without it the script is still there' \
     bash -c 'PATH=/nonexistent "$TAPER" plot fig-loss --format gp --out - | /usr/bin/grep -q "^set multiplot"'
 check 'without it there is no report, and no half of one' \
     bash -c 'PATH=/nonexistent "$TAPER" report --out "$1/r.html" 2> "$1/err"; [ $? = 1 ] && [ ! -e "$1/r.html" ]' - "$T"
-check 'a figure that is not there' refuses 2 "no figure 'fig-x'" "$TAPER" plot fig-x
-check 'a figure format that is not there' refuses 2 'want svg, png, pdf or gp' "$TAPER" plot fig-loss --format gif
-check 'a report with an operand' refuses 2 "takes no operand, got 'tiny'" "$TAPER" report tiny
+check 'a figure that is not there' refuses_silently 2 "no figure 'fig-x'" "$TAPER" plot fig-x
+check 'a figure format that is not there' refuses_silently 2 'want svg, png, pdf or gp' "$TAPER" plot fig-loss --format gif
+check 'a report with an operand' refuses_silently 2 "takes no operand, got 'tiny'" "$TAPER" report tiny
 if command -v gnuplot > /dev/null; then
     check 'every figure goes to a folder' \
         bash -c '"$TAPER" plot all --out "$1/f" && [ "$(ls "$1/f"/fig-*.svg | wc -l)" = 7 ]' - "$T"

@@ -44,7 +44,7 @@ status=2
 refuse 'data set not fetched' "taper data fetch tinystories" --set data.corpus=tinystories
 
 "$TAPER" data tokenizer --vocab 280 "$folder/text.txt" "$folder/tok" > /dev/null 2>&1
-refuse 'tokenizer of another size' "has 280 entries, model.vocab is 300" "${small[@]}" --set model.vocab=300 --set data.corpus="$folder/text.txt" --set data.tokenizer="$folder/tok"
+refuse 'tokenizer of another size' "has 280 entries, model.vocab is 270" "${small[@]}" --set model.vocab=270 --set data.corpus="$folder/text.txt" --set data.tokenizer="$folder/tok"
 
 # Errors of a file carry its name, line and column, all of them at once.
 printf 'model.layers: 2\ntrain.lr: fast\nmodel.layers: 3\nmodel.byas: true\n' > "$folder/bad.yaml"

@@ -23,6 +23,8 @@ def to_bytes(x, kind):
         return x.astype("<f2").tobytes()
     if kind == "F64":
         return x.astype("<f8").tobytes()
+    if kind == "BOOL":
+        return x.astype("u1").tobytes()
     if kind == "I64":
         return x.astype("<i8").tobytes()
     if kind == "BF16":
@@ -212,6 +214,15 @@ def main():
                    rope_parameters={"rope_type": "default", "rope_theta": 700.0})
     del grouped["rope_theta"], grouped["rope_scaling"]
     case("llama_grouped", 6, grouped, lambda r: llama_weights(r, 24, 1.0, True, False, shared=D // 2), llama, "F32")
+    # A Qwen2: biases of q, k and v only; masks of a type that has no number here.
+    qwen = dict(lla, model_type="qwen2", architectures=["Qwen2ForCausalLM"], num_attention_heads=4, num_key_value_heads=2,
+                use_sliding_window=False, sliding_window=4, hidden_act="swish", rope_theta=1000.0)
+    del qwen["attention_bias"], qwen["mlp_bias"]
+
+    def qwen_weights(r):
+        w = llama_weights(r, 24, 1.0, True, False, shared=D // 2)
+        return {n: x for n, x in w.items() if not n.endswith("o_proj.bias")}
+    case("qwen2", 7, qwen, qwen_weights, llama, "F32", extra={"model.rotary_emb.inv_freq": (np.ones(2), "BOOL")})
 
 
 if __name__ == "__main__":

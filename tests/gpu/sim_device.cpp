@@ -186,11 +186,11 @@ extern "C" void device_begin(struct device *d, const char *op)
     d->fault.op = op;
 }
 
-extern "C" void device_fail(struct device *d, const char *format, ...)
+extern "C" void device_fail_as(struct device *d, int status, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    fault_keep(&d->fault, format, args);
+    fault_keep(&d->fault, status, format, args);
     va_end(args);
 }
 

@@ -1,9 +1,7 @@
 # Sourced by the scripts that drive a daemon: a private home, TAP, polling, and proof that no process is left.
 # Every process started from here carries TAPER_TEST in its environment; the shell itself does not, as it is set later.
-set -u
-T=$(mktemp -d /tmp/tp.XXXXXX)
+. "$(dirname "${BASH_SOURCE[0]}")/tap.bash"
 export TAPER_HOME=$T/home TAPER_CACHE=$T/cache TAPER_TEST=$T
-n=0 failed=0
 
 left() { # pids of what was started from here and still is there, zombies aside
     local pid
@@ -20,27 +18,7 @@ end_all() {
     done
 }
 trap 'end_all; rm -rf "$T"' EXIT
-check() { # NAME COMMAND...
-    local name=$1
-    shift
-    n=$((n + 1))
-    if "$@" > "$T/check.log" 2>&1; then
-        echo "ok $n - $name"
-    else
-        echo "not ok $n - $name"
-        failed=1
-        sed 's/^/# /' "$T/check.log"
-        tail -n 30 "$TAPER_HOME/daemon.log" 2> /dev/null | sed 's/^/#   daemon: /'
-    fi
-}
-skip() { # NAME WHY
-    n=$((n + 1))
-    echo "ok $n - $1 # SKIP $2"
-}
-done_testing() {
-    echo "1..$n"
-    exit $failed
-}
+more_of_failure() { tail -n 30 "$TAPER_HOME/daemon.log" 2> /dev/null | sed 's/^/#   daemon: /'; }
 poll() { # SECONDS COMMAND...: until it succeeds
     local until=$(($(date +%s%N) + $1 * 1000000000))
     shift
@@ -48,16 +26,6 @@ poll() { # SECONDS COMMAND...: until it succeeds
         [ "$(date +%s%N)" -lt $until ] || { echo "not within the time: $*"; return 1; }
         read -rt 0.03 <> <(:) || :
     done
-}
-refuses() { # STATUS TEXT COMMAND...: ends with STATUS and says TEXT on standard error
-    local status=$1 text=$2 got
-    shift 2
-    "$@" > "$T/out" 2> "$T/err"
-    got=$?
-    [ $got -eq "$status" ] && grep -qF -- "$text" "$T/err" && return
-    echo "status $got, want $status and '$text'"
-    cat "$T/out" "$T/err"
-    return 1
 }
 script() { # NAME: the text on standard input becomes an executable
     { echo '#!/usr/bin/env bash'; cat; } > "$T/$1"

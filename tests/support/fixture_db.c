@@ -169,8 +169,9 @@ static void write_journal(struct fixture *f, const char *id, int variant, int se
 static void live(struct fixture *f, const char *id, int variant, int seed)
 {
     const struct store_start start = {"local", "testhost", "cpu", "cpu:0", NULL, 1};
-    const struct store_exit well = {.cause = "done", .code = 0, .signal = -1, .cpu_us = 1000, .peak_bytes = 1 << 20};
-    const struct store_exit badly = {.cause = "failed",
+    const struct store_exit well = {
+        .cause = OUTCOME_DONE, .code = 0, .signal = -1, .cpu_us = 1000, .peak_bytes = 1 << 20};
+    const struct store_exit badly = {.cause = OUTCOME_FAILED,
                                      .text = "exit status 1",
                                      .code = 1,
                                      .signal = -1,

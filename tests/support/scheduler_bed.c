@@ -16,7 +16,34 @@
 
 struct scheduler_bed bed;
 
-static int scripted_start(struct executor *base, const struct executor_launch *launch, struct executor_started *out,
+struct executor *const *bed_executors;
+
+static void answer(struct executor_job *first, const struct error *why)
+{
+    const struct executor_started started = {.handles = first->handles};
+    struct executor *base = &bed.executor.base;
+    first->answered = true;
+    base->on_start(base->arg, first, why ? NULL : &started, why);
+}
+
+static void on_answer(uv_timer_t *timer)
+{
+    struct scripted *s = timer->data;
+    for (int i = 0; i < s->count; i++)
+        if (s->jobs[i].first == &s->jobs[i] && !s->jobs[i].answered)
+            answer(&s->jobs[i], NULL);
+}
+
+void bed_answers(int job, const char *why)
+{
+    struct error err = {0};
+    if (why)
+        error_set(&err, STATUS_FAILED, "%s", why);
+    answer(bed.executor.jobs[job].first, why ? &err : NULL);
+    bed_turn();
+}
+
+static int scripted_start(struct executor *base, const struct executor_launch *launch, struct executor_job **out,
                           struct error *err)
 {
     struct scripted *s = (struct scripted *)base;
@@ -31,7 +58,9 @@ static int scripted_start(struct executor *base, const struct executor_launch *l
         snprintf(job->handle, sizeof job->handle, "job %d", s->count++);
         first->handles[i] = job->handle;
     }
-    *out = (struct executor_started){.job = first, .handles = first->handles};
+    if (!s->slow)
+        uv_timer_start(&s->answer, on_answer, 0, 0);
+    *out = first;
     return STATUS_OK;
 }
 
@@ -66,12 +95,6 @@ static void scripted_stop(struct executor *base, struct executor_job *job, int p
     }
 }
 
-static bool scripted_owns(struct executor *base, pid_t pid)
-{
-    (void)base, (void)pid;
-    return false;
-}
-
 static void scripted_destroy(struct executor *base)
 {
     (void)base;
@@ -81,12 +104,15 @@ void bed_open(int slots, double retry_delay)
 {
     assert_int_equal(store_open(&bed.store, &bed.home, STORE_WRITE, NULL), STATUS_OK);
     uv_loop_init(&bed.loop);
-    bed.slots = slots_create(&(struct slots_options){.cpu = slots});
+    static struct executor *alone[2];
+    alone[0] = &bed.executor.base;
+    uv_timer_init(&bed.loop, &bed.executor.answer);
+    bed.executor.answer.data = &bed.executor;
+    executor_use_slots(&bed.executor.base, slots_create(&(struct slots_options){.cpu = slots}));
     struct scheduler_options options = {.loop = &bed.loop,
                                         .home = &bed.home,
                                         .store = bed.store,
-                                        .executor = &bed.executor.base,
-                                        .slots = bed.slots,
+                                        .executors = bed_executors ? bed_executors : alone,
                                         .grace = 1,
                                         .retry_delay = retry_delay};
     bed.scheduler = scheduler_create(&options);
@@ -95,9 +121,10 @@ void bed_open(int slots, double retry_delay)
 void bed_close(void)
 {
     scheduler_destroy(bed.scheduler);
+    uv_close((uv_handle_t *)&bed.executor.answer, NULL);
     uv_run(&bed.loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&bed.loop), 0);
-    slots_destroy(bed.slots);
+    slots_destroy(bed.executor.base.slots);
     store_close(bed.store);
 }
 
@@ -111,7 +138,6 @@ int bed_make(void **state)
                                           .release = scripted_release,
                                           .adopt = scripted_adopt,
                                           .stop = scripted_stop,
-                                          .owns = scripted_owns,
                                           .destroy = scripted_destroy};
     snprintf(bed.folder, sizeof bed.folder, "/tmp/taper-s.XXXXXX");
     return mkdtemp(bed.folder) && home_init(&bed.home, bed.folder, true, NULL) == STATUS_OK ? 0 : -1;
@@ -167,11 +193,11 @@ void bed_until_started(int count)
     assert_int_equal(bed.executor.count, count);
 }
 
-void bed_ends_with(int job, enum executor_cause cause, int code, const char *text)
+void bed_ends_with(int job, enum outcome outcome, int signal, const char *text)
 {
-    struct executor_end end = {.cause = cause,
-                               .code = cause == EXECUTOR_EXITED ? code : -1,
-                               .signal = cause == EXECUTOR_SIGNALLED ? code : -1,
+    struct executor_end end = {.outcome = outcome,
+                               .code = outcome <= OUTCOME_DISK ? (int)outcome : -1,
+                               .signal = signal,
                                .cpu_us = 5,
                                .peak_bytes = 6,
                                .text = text,
@@ -181,9 +207,9 @@ void bed_ends_with(int job, enum executor_cause cause, int code, const char *tex
     bed_turn();
 }
 
-void bed_ends(int job, enum executor_cause cause, int code)
+void bed_ends(int job, enum outcome outcome)
 {
-    bed_ends_with(job, cause, code, "");
+    bed_ends_with(job, outcome, outcome == OUTCOME_SIGNAL ? 9 : -1, "");
 }
 
 struct store_run bed_run(int job)

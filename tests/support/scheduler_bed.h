@@ -13,6 +13,7 @@ struct executor_job {
     char dir[512], handle[32];
     char *handles[SCRIPTED_PACK_MOST];
     int attempt, threads;
+    bool answered; /* of the first: on_start was called */
     bool released, stopped, killed, over;
 };
 
@@ -21,6 +22,8 @@ struct scripted {
     struct executor_job jobs[SCRIPTED_JOBS_MOST];
     int count;
     bool refuse; /* the next starts fail */
+    bool slow;   /* they are answered only by bed_answers, else by the next turn of the loop */
+    uv_timer_t answer;
 };
 
 /* All a test has; made anew for each. */
@@ -30,11 +33,13 @@ struct scheduler_bed {
     struct home home;
     struct store *store;
     struct scripted executor;
-    struct slots *slots;
     struct scheduler *scheduler;
 };
 
 extern struct scheduler_bed bed;
+
+/* The executors of the next bed_open; the scripted one unless set. NULL-terminated. */
+extern struct executor *const *bed_executors;
 
 /* cmocka's setup and teardown of a test: the home. */
 int bed_make(void **state);
@@ -54,9 +59,12 @@ void bed_turn(void);
 /* Turn the loop until `count` jobs have been started in all, ten seconds at most. */
 void bed_until_started(int count);
 
-/* A job ends: an exit status or a signal as `code`, and the last line of its log. */
-void bed_ends_with(int job, enum executor_cause cause, int code, const char *text);
-void bed_ends(int job, enum executor_cause cause, int code);
+/* A slow start is answered: it is held, or (why) nothing was started. */
+void bed_answers(int job, const char *why);
+
+/* A job ends: how, by which signal (-1: none), and the last line of its log. */
+void bed_ends_with(int job, enum outcome outcome, int signal, const char *text);
+void bed_ends(int job, enum outcome outcome);
 
 /* The run of a job as the store has it, and what its state must be. */
 struct store_run bed_run(int job);

@@ -1,0 +1,309 @@
+/* From the queue to an executor: what is started next, and the executor's answer. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "core/base/rundir.h"
+#include "harness/queue/scheduler_internal.h"
+#include "harness/store/store_queue.h"
+
+/* config.json as the store has it; the worker checks it. Left alone when it is right already. */
+static int write_config(const char *dir, const char *text, struct error *err)
+{
+    char *path = file_join(dir, RUNDIR_CONFIG);
+    size_t length = strlen(text);
+    struct file_map old = {0};
+    bool same = file_map_open(&old, path, NULL) == STATUS_OK && old.size == length && !memcmp(old.data, text, length);
+    file_map_close(&old);
+    int status = same ? STATUS_OK : file_replace(path, text, length, err);
+    free(path);
+    return status;
+}
+
+static int prepare_dir(struct scheduler *s, const struct store_run *run, const char *dir, char **after,
+                       struct error *err)
+{
+    char *config = NULL;
+    int status = store_queue_texts(s->o.store, run->id, &config, after, err);
+    if (!status && mkdir(dir, 0777) != 0 && errno != EEXIST)
+        status = file_make_directories(dir, err);
+    if (!status)
+        status = write_config(dir, config, err);
+    free(config);
+    return status;
+}
+
+/* The attempt could not be started: that counts, since it may be the run's own fault. */
+void scheduler_refuse(struct scheduler *s, struct job *job, const struct error *why)
+{
+    job->ended = true;
+    snprintf(job->text, sizeof job->text, "%.255s", why->text);
+    job->end = (struct executor_end){
+        .outcome = OUTCOME_START, .code = -1, .signal = -1, .cpu_us = -1, .peak_bytes = -1, .text = job->text};
+    scheduler_settle(s, job);
+}
+
+struct job *scheduler_add(struct scheduler *s, struct crew *crew, int place, const char *run, int attempt)
+{
+    struct job *job = memory_alloc(1, sizeof *job);
+    job->crew = crew;
+    job->place = place;
+    job->attempt = attempt;
+    snprintf(job->run, sizeof job->run, "%s", run);
+    job->begun = uv_hrtime();
+    job->next = s->jobs;
+    s->jobs = job;
+    crew->live++;
+    return job;
+}
+
+/* What is being started together. */
+struct start {
+    struct crew *crew;
+    struct store_run runs[SPEC_PACK_MOST];
+    struct job *jobs[SPEC_PACK_MOST];
+    int count;
+};
+
+/* The first run of the queue and those that may share its worker. */
+static int find_mates(struct scheduler *s, struct start *start, struct error *err)
+{
+    const struct store_run *first = &start->runs[0];
+    const int limit = start->crew->executor->most;
+    int most = first->pack < limit ? (int)first->pack : limit, more = 0, status = STATUS_OK;
+    if (most > SPEC_PACK_MOST)
+        most = SPEC_PACK_MOST;
+    if (most > 1)
+        status =
+            store_queue_mates(s->o.store, s->o.sweep, first, scheduler_clock(s), most - 1, &start->runs[1], &more, err);
+    start->count = 1 + more;
+    return status;
+}
+
+static int begin_attempts(struct scheduler *s, struct start *start, struct error *err)
+{
+    const struct slots_grant *grant = &start->crew->grant;
+    const struct store_start how = {.executor = start->crew->executor->name,
+                                    .host = s->host,
+                                    .device = grant->device,
+                                    .slot = grant->name,
+                                    .libraries = s->libraries,
+                                    .pack = start->count};
+    int status = STATUS_OK;
+    for (int i = 0; i < start->count && !status; i++) {
+        int attempt = 0;
+        status = store_attempt_begin(s->o.store, start->runs[i].id, &how, &attempt, err);
+        if (!status)
+            start->jobs[i] = scheduler_add(s, start->crew, i, start->runs[i].id, attempt);
+    }
+    return status;
+}
+
+/* Hand them to the executor, which answers later. */
+static int launch(struct scheduler *s, struct start *start, struct error *err)
+{
+    struct crew *crew = start->crew;
+    const struct slots_grant *grant = &crew->grant;
+    struct executor_run runs[SPEC_PACK_MOST];
+    char *dirs[SPEC_PACK_MOST] = {NULL}, *after[SPEC_PACK_MOST] = {NULL};
+    int status = STATUS_OK;
+    for (int i = 0; i < start->count && !status; i++) {
+        const struct store_run *run = &start->runs[i];
+        dirs[i] = home_run_dir(s->o.home, run->id);
+        status = prepare_dir(s, run, dirs[i], &after[i], err);
+        runs[i] = (struct executor_run){dirs[i], start->jobs[i]->attempt, 1e-6 * (double)run->timeout_us, after[i]};
+    }
+    struct executor_launch how = {.runs = runs,
+                                  .count = start->count,
+                                  .device = grant->device,
+                                  .processors = grant->processors[0] ? grant->processors : NULL,
+                                  .threads = grant->threads,
+                                  .grace = s->o.grace};
+    if (!status)
+        status = crew->executor->start(crew->executor, &how, &crew->executing, err);
+    crew->starting = !status;
+    for (int i = 0; i < start->count; i++) {
+        free(dirs[i]);
+        free(after[i]);
+    }
+    return status;
+}
+
+/* The attempts are begun in the database, all or none, before anything is started for them. */
+static bool record_start(struct scheduler *s, struct start *start)
+{
+    struct error err = {0};
+    int status = store_group_begin(s->o.store, &err);
+    if (!status) {
+        status = begin_attempts(s, start, &err);
+        int end = store_group_end(s->o.store, !status, &err);
+        status = status ? status : end;
+    }
+    if (!status)
+        return true;
+    scheduler_fault(s, store_trouble(s->o.store), err.text);
+    for (int i = 0; i < start->count; i++)
+        if (start->jobs[i])
+            scheduler_forget(s, start->jobs[i]);
+    return false;
+}
+
+/* True when the attempts are begun: on their way, or refused, and that is recorded. */
+static bool start_run(struct scheduler *s, struct executor *ex, struct start *start)
+{
+    struct error err = {0};
+    const struct store_run *first = &start->runs[0];
+    struct crew *crew = start->crew = memory_alloc(1, sizeof *start->crew);
+    crew->executor = ex;
+    if (!ex->take(ex, first->device, (int)first->slots, &crew->grant)) {
+        free(crew);
+        return false;
+    }
+    crew->live = 1; /* while it is being made */
+    int status = find_mates(s, start, &err);
+    crew->size = start->count;
+    if (status)
+        scheduler_fault(s, store_trouble(s->o.store), err.text);
+    else if (record_start(s, start) && launch(s, start, &err) != STATUS_OK)
+        for (int i = 0; i < start->count; i++)
+            scheduler_refuse(s, start->jobs[i], &err);
+    scheduler_leave(s, crew);
+    return !s->trouble[0];
+}
+
+static struct crew *crew_of(const struct scheduler *s, const struct executor_job *executing)
+{
+    struct job *job = s->jobs;
+    while (job && job->crew->executing != executing)
+        job = job->next;
+    return job ? job->crew : NULL;
+}
+
+/* Store the handles: from here on a restart finds the attempts again. */
+static int record_handles(struct scheduler *s, const struct crew *crew, const struct executor_started *started,
+                          struct error *err)
+{
+    int status = store_group_begin(s->o.store, err);
+    if (status)
+        return status;
+    for (struct job *job = s->jobs; job && !status; job = job->next)
+        if (job->crew == crew)
+            status = store_attempt_running(s->o.store, job->run, job->attempt, started->handles[job->place],
+                                           started->pid, started->pid_started, started->boot_id, err);
+    int end = store_group_end(s->o.store, !status, err);
+    return status ? status : end;
+}
+
+/* Nothing was started, and the executor says why. */
+static void start_refused(struct scheduler *s, struct crew *crew, const struct error *why)
+{
+    crew->executing = NULL;
+    crew->live++; /* until the last is settled */
+    for (struct job *job = s->jobs, *next; job; job = next) {
+        next = job->next;
+        if (job->crew == crew && !job->ended)
+            scheduler_refuse(s, job, why);
+    }
+    scheduler_leave(s, crew);
+    scheduler_kick(s);
+}
+
+void scheduler_on_start(void *arg, struct executor_job *executing, const struct executor_started *started,
+                        const struct error *why)
+{
+    struct scheduler *s = arg;
+    struct crew *crew = crew_of(s, executing);
+    struct error err = {0};
+    bool wanted = false;
+    if (!crew)
+        return;
+    crew->starting = false;
+    if (!started) {
+        start_refused(s, crew, why);
+        return;
+    }
+    for (struct job *job = s->jobs; job; job = job->next)
+        wanted |= job->crew == crew && !job->stopping;
+    /* Not to be known of, or not wanted any more: a held worker ends without a trace, and on_end says so. */
+    if (record_handles(s, crew, started, &err)) {
+        scheduler_fault(s, store_trouble(s->o.store), err.text);
+        wanted = false;
+    }
+    if (!wanted) {
+        scheduler_stop(crew, EXECUTOR_ALL, EXECUTOR_KILL);
+        return;
+    }
+    crew->executor->release(crew->executor, executing);
+    for (struct job *job = s->jobs; job; job = job->next) {
+        if (job->crew != crew)
+            continue;
+        scheduler_log(s, "run %s attempt %d started on %s%s", job->run, job->attempt, crew->grant.name,
+                      crew->size > 1 ? ", in a pack" : "");
+        if (job->stopping)
+            scheduler_stop(crew, job->place, EXECUTOR_STOP);
+    }
+    scheduler_changed(s);
+}
+
+void scheduler_stop(struct crew *crew, int place, enum executor_stop how)
+{
+    if (!crew->starting && crew->executing)
+        crew->executor->stop(crew->executor, crew->executing, place, how);
+}
+
+/* Start what fits in one pool. */
+static void fill_pool(struct scheduler *s, int pool, bool *started)
+{
+    struct executor *ex = s->o.executors[0];
+    int widest = ex->widest(ex, pool);
+    while (!s->trouble[0] && ex->room(ex, pool) > 0) {
+        struct error err = {0};
+        struct start start = {.count = 0};
+        bool found = false;
+        if (store_queue_next(s->o.store, s->o.sweep, pool, widest, scheduler_clock(s), &start.runs[0], &found, &err)) {
+            scheduler_fault(s, store_trouble(s->o.store), err.text);
+            return;
+        }
+        if (!found || !start_run(s, ex, &start))
+            return;
+        *started = true;
+    }
+}
+
+static void on_fill(uv_timer_t *timer)
+{
+    struct scheduler *s = timer->data;
+    struct executor *ex = s->o.executors[0];
+    bool started = false;
+    int64_t now = scheduler_clock(s), when = 0;
+    if (s->draining || s->trouble[0])
+        return;
+    if (scheduler_room(s) < s->o.min_free) {
+        scheduler_fault(s, STORE_FULL, "the disk of the home is full: no attempt is started");
+        return;
+    }
+    ex->refresh(ex);
+    fill_pool(s, DEVICE_CPU, &started);
+    fill_pool(s, DEVICE_CUDA, &started);
+    if (s->jobs && !uv_is_active((uv_handle_t *)&s->journal_timer))
+        uv_timer_again(&s->journal_timer);
+    if (started)
+        scheduler_changed(s);
+    /* With nothing free, an end will bring us here again. */
+    if (ex->room(ex, DEVICE_CPU) + ex->room(ex, DEVICE_CUDA) > 0 &&
+        store_queue_delay(s->o.store, now, &when, NULL) == STATUS_OK && when > now) {
+        uv_timer_start(&s->delay_timer, on_fill, (uint64_t)((when - now) / 1000 + 1), 0);
+    } else if (ex->widest(ex, DEVICE_CUDA) > 0) {
+        uv_timer_start(&s->delay_timer, on_fill, 5000, 0); /* a busy GPU may have become free */
+    }
+}
+
+void scheduler_kick(struct scheduler *s)
+{
+    if (!s->draining)
+        uv_timer_start(&s->fill_timer, on_fill, 0, 0);
+}
