@@ -64,18 +64,19 @@ do for [c=1:columns] {
         if (columns > 1 && p == 1) {
             set label 3 column_name[c] at graph 0.5, graph 1 offset 0,0.6 center font ",10"
         } else { unset label 3 }
+        # gnuplot goes through an empty list once, with an empty word: nothing may come of that.
         plot NaN notitle, \
              for [s in gates] $lines index set_of(c, g_row, at(s)) using 1:(g_row == 2 ? $2 : NaN) \
                  axes x1y2 with filledcurves y2=0 fc rgb "#efefef" notitle, \
              for [s in gates] $lines index set_of(c, g_row, at(s)) using 1:(g_row == 2 ? $2 : NaN) \
                  axes x1y2 with lines lc rgb "#cfcfcf" lw 0.7 dt solid notitle, \
-             for [s in lines] $lines index set_of(c, r, at(s)) using 1:3:4 with filledcurves \
+             for [s in lines] $lines index set_of(c, r, at(s)) using 1:(empty ? NaN : $3):4 with filledcurves \
                  fc rgb colour(at(s)) fs transparent solid 0.17 noborder notitle, \
-             for [s in lines] $lines index set_of(c, r, at(s)) using 1:8 with lines \
+             for [s in lines] $lines index set_of(c, r, at(s)) using 1:(empty ? NaN : $8) with lines \
                  lc rgb colour(at(s)) lw 1.2 dt (1,2) notitle, \
-             for [s in lines] $lines index set_of(c, r, at(s)) using 1:7 with linespoints lt style(at(s)) \
+             for [s in lines] $lines index set_of(c, r, at(s)) using 1:(empty ? NaN : $7) with linespoints lt style(at(s)) \
                  pi -(1 + points[set_of(c, r, at(s)) + 1] / 7) ps 0.6 notitle, \
-             for [s in over] $lines index set_of(c, o_row, at(s)) using 1:2 with lines \
+             for [s in over] $lines index set_of(c, o_row, at(s)) using 1:(strlen(over) > 0 ? $2 : NaN) with lines \
                  lc rgb colour(at(s)) lw 1.3 dt (1,3) notitle
         if (!empty) { print say_axes(c, r) }
     }

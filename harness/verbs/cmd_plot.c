@@ -5,6 +5,7 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "harness/results/plot_figure.h"
+#include "harness/results/plot_metric.h"
 #include "harness/verbs/commands.h"
 #include "harness/verbs/result_verb.h"
 
@@ -26,15 +27,16 @@ static char *page_path(const char *path, int page)
     return page == 0 ? memory_string(path) : memory_format("%.*s-%d%s", stem, path, page + 1, path + stem);
 }
 
-/* A figure, all its pages; on standard output the first. */
-static int one_figure(struct result_verb *v, const char *id, enum plot_format format, const char *path, bool *empty,
-                      struct error *err)
+/* A figure, all its pages; on standard output the first. metric: id is a list of metrics, drawn against x. */
+static int one_figure(struct result_verb *v, const char *id, bool metric, const char *x, enum plot_format format,
+                      const char *path, bool *empty, struct error *err)
 {
     bool to_file = strcmp(path, "-") != 0;
     int status = STATUS_OK;
     for (int page = 0, pages = 1; !status && page < pages; page++) {
         struct plot_image image;
-        status = plot_figure_make(&image, &v->from, id, v->sweep, page, format, false, empty, err);
+        status = metric ? plot_metric_make(&image, &v->from, id, x, v->sweep, page, format, err)
+                        : plot_figure_make(&image, &v->from, id, v->sweep, page, format, false, empty, err);
         if (status)
             break;
         char *name = page_path(path, page);
@@ -62,7 +64,7 @@ static int all_figures(struct result_verb *v, enum plot_format format, const cha
         bool empty = false;
         struct error why = {0};
         char *name = memory_format("%s.%s", id, plot_format_name(format)), *path = file_join(dir, name);
-        int one = one_figure(v, id, format, path, &empty, &why);
+        int one = one_figure(v, id, false, NULL, format, path, &empty, &why);
         if (one)
             fprintf(stderr, "%s\n", why.text);
         made += !one;
@@ -78,24 +80,31 @@ static int all_figures(struct result_verb *v, enum plot_format format, const cha
 static int plot_exec(int argc, char **argv, struct error *err)
 {
     struct result_verb v = {.format = "svg"};
+    const char *metric = NULL, *x = "step";
     const struct option_spec specs[] = {
         RESULT_OPTIONS(&v),
         {.name = "format", .value = &v.format},
+        {.name = "metric", .value = &metric},
+        {.name = "x", .value = &x},
         {0},
     };
     enum plot_format format = PLOT_SVG;
     int operands, status = options_parse(&cmd_plot, specs, argc, argv, &operands, err);
-    if (!status && operands != 1)
-        status = command_usage(&cmd_plot, err, "wants the id of one figure, or all");
+    if (!status && operands != !metric)
+        status = command_usage(&cmd_plot, err,
+                               metric ? "wants an id or --metric, not both" : "wants the id of one figure, or all");
     if (!status)
         status = read_format(v.format, &format, err);
     if (!status)
         status = result_verb_open(&v, err);
-    if (!status && strcmp(argv[1], "all") == 0) {
+    if (!status && !metric && strcmp(argv[1], "all") == 0) {
         status = all_figures(&v, format, v.out ? v.out : ".", err);
     } else if (!status) {
-        char *name = memory_format("%s.%s", argv[1], plot_format_name(format));
-        status = one_figure(&v, argv[1], format, v.out ? v.out : name, NULL, err);
+        const char *id = metric ? metric : argv[1];
+        char *name = memory_format("%s%s.%s", metric ? "metric-" : "", id, plot_format_name(format));
+        for (char *p = name; metric && *p; p++)
+            *p = *p == ',' || *p == ':' || *p == '/' ? '-' : *p;
+        status = one_figure(&v, id, metric != NULL, x, format, v.out ? v.out : name, NULL, err);
         free(name);
     }
     result_verb_close(&v);
@@ -104,6 +113,9 @@ static int plot_exec(int argc, char **argv, struct error *err)
 
 static const struct option_row plot_options[] = {
     {"sweep", 0, "NAME", "of this sweep (default: the one submitted last that has data for it)"},
+    {"metric", 0, "NAME[,NAME]...",
+     "in place of an id: any number that steps record, a panel each (margin, entropy, c:final_norm ...)"},
+    {"x", 0, "step|tokens|time", "what --metric is drawn against"},
     RESULT_CHOICE_ROWS,
     {"format", 'f', "svg|png|pdf|gp", "svg (default), png, pdf, or gp: the gnuplot script with its data"},
     {"out", 'o', "FILE", "where to (default: ID.FORMAT here; - is standard output)"},
@@ -113,7 +125,7 @@ static const struct option_row plot_options[] = {
 
 const struct command cmd_plot = {
     .name = "plot",
-    .operands = "ID|all",
+    .operands = "[ID|all]",
     .brief = "a figure of the paper from the database",
     .about = "  fig-logit-chasing  RMS of the logits against the step\n"
              "  fig-scale          mean s(h) before the final norm, and its target\n"
