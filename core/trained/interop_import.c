@@ -6,6 +6,7 @@
 #include "core/trained/interop_config.h"
 #include "core/trained/interop_source.h"
 #include "core/base/memory.h"
+#include "core/base/rundir.h"
 #include "core/trained/saved_model.h"
 
 /* Everything an import has open. */
@@ -230,8 +231,8 @@ static int read_model(struct import *im, struct error *err)
 
 static int write_run(const struct import *im, const struct tokenizer *tokenizer, const char *out, struct error *err)
 {
-    char *checkpoint = file_join(out, "checkpoint.safetensors"), *config = file_join(out, "config.json");
-    char *folder = file_join(out, "tokenizer");
+    char *checkpoint = file_join(out, RUNDIR_CHECKPOINT), *config = file_join(out, RUNDIR_CONFIG);
+    char *folder = file_join(out, RUNDIR_TOKENIZER);
     json_t *object = config_to_json(&im->config.cfg),
            *metadata = json_pack("{s:s}", "imported", interop_class_name(im->config.class));
     int status = file_make_directories(out, err);

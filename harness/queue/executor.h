@@ -113,12 +113,11 @@ struct executor *executor_local_create(uv_loop_t *loop, const struct executor_op
 /* The pool of an executor is these slots, which it owns from now on (slots_destroy them last in destroy). */
 void executor_use_slots(struct executor *ex, struct slots *slots);
 
-/* The executors there are, by name, in the order of preference; NULL past the last, or when there is none. */
+/* The executors there are, in the order of preference; NULL past the last. */
 struct executor_kind {
     const char *name;
     struct executor *(*create)(uv_loop_t *loop, const struct executor_options *options);
 };
 const struct executor_kind *executor_kind_at(int i);
-const struct executor_kind *executor_kind_find(const char *name);
 
 #endif

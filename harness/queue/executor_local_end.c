@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/base/rundir.h"
 #include "harness/base/process.h"
 #include "harness/queue/executor_exit.h"
 #include "harness/queue/executor_local_internal.h"
@@ -134,7 +135,7 @@ static void report_without_file(struct executor_job *job, struct member *m, bool
                                                                   : outcome_of_exit(job->exit.si_status, true);
         end.code = end.outcome <= OUTCOME_DISK ? job->exit.si_status : -1;
         end.signal = end.outcome == OUTCOME_SIGNAL ? job->exit.si_status - 128 : -1;
-        end.text = "see log.txt";
+        end.text = "see " RUNDIR_LOG;
     }
     report(job, m, &end);
 }

@@ -1,5 +1,5 @@
 /* The table of executors, and the pool of those that run on this machine. */
-#include <string.h>
+#include <stddef.h>
 
 #include "harness/queue/executor.h"
 
@@ -8,14 +8,6 @@ static const struct executor_kind kinds[] = {{"local", executor_local_create}};
 const struct executor_kind *executor_kind_at(int i)
 {
     return i >= 0 && (size_t)i < sizeof kinds / sizeof kinds[0] ? &kinds[i] : NULL;
-}
-
-const struct executor_kind *executor_kind_find(const char *name)
-{
-    for (int i = 0; executor_kind_at(i); i++)
-        if (strcmp(kinds[i].name, name) == 0)
-            return &kinds[i];
-    return NULL;
 }
 
 static int slots_pool_widest(struct executor *ex, int device)

@@ -140,9 +140,8 @@ bool scheduler_intake(struct scheduler *s)
     return true;
 }
 
-void scheduler_leave(struct scheduler *s, struct crew *crew)
+void scheduler_leave(struct crew *crew)
 {
-    (void)s;
     if (--crew->live > 0)
         return;
     crew->executor->give(crew->executor, &crew->grant);
@@ -155,7 +154,7 @@ void scheduler_forget(struct scheduler *s, struct job *job)
     while (*at != job)
         at = &(*at)->next;
     *at = job->next;
-    scheduler_leave(s, job->crew);
+    scheduler_leave(job->crew);
     free(job);
 }
 

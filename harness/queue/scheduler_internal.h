@@ -84,7 +84,7 @@ bool scheduler_intake(struct scheduler *s);
 struct job *scheduler_add(struct scheduler *s, struct crew *crew, int place, const char *run, int attempt);
 
 /* One less of a crew; with its last it is gone, and its slot free. */
-void scheduler_leave(struct scheduler *s, struct crew *crew);
+void scheduler_leave(struct crew *crew);
 
 /* Out of the list, and out of its crew. */
 void scheduler_forget(struct scheduler *s, struct job *job);

@@ -171,7 +171,7 @@ static bool start_run(struct scheduler *s, struct executor *ex, struct start *st
     else if (record_start(s, start) && launch(s, start, &err) != STATUS_OK)
         for (int i = 0; i < start->count; i++)
             scheduler_refuse(s, start->jobs[i], &err);
-    scheduler_leave(s, crew);
+    scheduler_leave(crew);
     return !s->trouble[0];
 }
 
@@ -208,7 +208,7 @@ static void start_refused(struct scheduler *s, struct crew *crew, const struct e
         if (job->crew == crew && !job->ended)
             scheduler_refuse(s, job, why);
     }
-    scheduler_leave(s, crew);
+    scheduler_leave(crew);
     scheduler_kick(s);
 }
 

@@ -47,7 +47,7 @@ int worker_load_config(const struct worker_job *job, const char *dir, struct con
     json_t *object = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
     free(path);
     if (!object)
-        return error_set(err, STATUS_BAD_INPUT, "config.json:%d:%d: %s", where.line, where.column, where.text);
+        return error_set(err, STATUS_BAD_INPUT, RUNDIR_CONFIG ":%d:%d: %s", where.line, where.column, where.text);
     int status = config_from_json(cfg, object, RUNDIR_CONFIG, err), threads = job->threads;
     json_decref(object);
     if (status)
@@ -59,8 +59,8 @@ int worker_load_config(const struct worker_job *job, const char *dir, struct con
     if (threads > 0)
         cfg->threads = threads;
     if (job->device && (strcmp(job->device, "cpu") == 0) != (cfg->device == DEVICE_CPU))
-        status = error_set(err, STATUS_BAD_INPUT, "config.json: device: the slot is %s, the run wants %s", job->device,
-                           cfg->device == DEVICE_CPU ? "cpu" : "cuda");
+        status = error_set(err, STATUS_BAD_INPUT, RUNDIR_CONFIG ": device: the slot is %s, the run wants %s",
+                           job->device, cfg->device == DEVICE_CPU ? "cpu" : "cuda");
     return status;
 }
 

@@ -1,23 +1,8 @@
 #!/usr/bin/env bash
 # A run's name: keys without effect on it are not in it, so points of a grid share the runs that they have in common.
-set -u
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-export TAPER_HOME="$dir/home" TAPER_CACHE="$dir/cache"
-number=0 failed=0
-
-report() { # NAME: the status of the command before
-    local ok=$? name=$1
-    number=$((number + 1))
-    if [ $ok -eq 0 ]; then echo "ok $number - $name"; else echo "not ok $number - $name"; failed=1; fi
-}
-
-same() { # WANTED GOT
-    [ "$1" == "$2" ] && return 0
-    printf '# wanted: %s\n# got:    %s\n' "${1//$'\n'/$'\n#         '}" "${2//$'\n'/$'\n#         '}"
-    return 1
-}
+. "$(dirname "$0")/../support/tap.bash"
+cd "$T" || exit 1
+export TAPER_HOME="$T/home" TAPER_CACHE="$T/cache"
 
 cat > ends.yaml <<'Y'
 sweep: ends
@@ -33,22 +18,22 @@ grid:
 Y
 dry=$("$TAPER" run --dry-run ends.yaml)
 same '8 runs; 4 named twice' "$(tail -n 1 <<< "$dry")"
-report 'a dry run counts the runs that points share'
+that 'a dry run counts the runs that points share' $?
 same 2 "$(awk '$2 == "baseline" { print $1 }' <<< "$dry" | sort -u | wc -l)"
-report 'one baseline a seed over three ends of the gate'
+that 'one baseline a seed over three ends of the gate' $?
 same 6 "$(awk '$2 == "all" { print $1 }' <<< "$dry" | sort -u | wc -l)"
-report 'tapered runs are told apart'
+that 'tapered runs are told apart' $?
 same 'sweep ends: 8 runs, 8 new; 4 named twice' "$("$TAPER" submit ends.yaml | head -n 1)"
-report 'the sweep is queued with each of them once'
+that 'the sweep is queued with each of them once' $?
 
 keys=(--set data.size=100000 --set model.vocab=300 --set model.d_model=16 --set model.layers=1 --set model.context=16
     --set train.batch=2 --set train.steps=4 --set sample.tokens=0 --set threads=1)
 "$TAPER" train "${keys[@]}" --out run > /dev/null 2>&1 &&
     "$TAPER" train "${keys[@]}" --set gate.end=60% --set gate.shape=linear --out run --resume > /dev/null 2>&1
-report 'a run is resumed under another value of a key that it does not count'
+that 'a run is resumed under another value of a key that it does not count' $?
 "$TAPER" train "${keys[@]}" --set train.lr=1e-3 --out run --resume > out 2>&1
 same "2 taper: run/config.json: train.lr: want 0.001, found 0.0006" "$? $(tail -n 1 out)"
-report 'another value of one that counts is refused'
+that 'another value of one that counts is refused' $?
 
 losses() { # DIR KEY=VALUE...
     local dir=$1 sets=()
@@ -59,11 +44,11 @@ losses() { # DIR KEY=VALUE...
 }
 data=$(losses b seed.data=1) weights=$(losses d seed.weights=1) plain=$(losses a)
 [ -n "$plain" ] && [ "$plain" != "$data" ] && [ "$plain" != "$weights" ] && [ "$data" != "$weights" ]
-report 'seed.data and seed.weights each make another run'
+that 'seed.data and seed.weights each make another run' $?
 same "$data" "$(losses c seed=1 seed.weights=0)" && same "$weights" "$(losses e seed=1 seed.data=0)"
-report 'each is the part of seed that it stands for'
+that 'each is the part of seed that it stands for' $?
 "$TAPER" help config | grep -A 2 '^gate.end' | grep -q 'counts with taper.sites, unless gate.shape is constant'
-report 'the help says when a key counts'
+that 'the help says when a key counts' $?
 
-echo "1..$number"
+echo "1..$n"
 exit $failed

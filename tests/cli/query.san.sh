@@ -1,22 +1,9 @@
 #!/usr/bin/env bash
 # taper query: reading a home's database from the command line.
-set -u
-dir=$(mktemp -d) || exit 1
+. "$(dirname "$0")/../support/tap.bash"
+dir=$T
 trap 'chmod -R u+rwX "$dir"; rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
-number=0 failed=0
-
-report() { # NAME: the status of the command before
-    local ok=$? name=$1
-    number=$((number + 1))
-    if [ $ok -eq 0 ]; then echo "ok $number - $name"; else echo "not ok $number - $name"; failed=1; fi
-}
-
-same() { # WANTED GOT
-    [ "$1" == "$2" ] && return 0
-    printf '# wanted: %s\n# got:    %s\n' "${1//$'\n'/$'\n#         '}" "${2//$'\n'/$'\n#         '}"
-    return 1
-}
 
 # A database without a daemon: an empty file becomes one when it is first opened.
 export TAPER_HOME="$dir/a home %41?é"
@@ -33,35 +20,35 @@ sqlite3 "$TAPER_HOME/taper.db" "
         '{\"model.size\":\"1M\"}');
     INSERT INTO sweep_run (sweep, run, variant, point, position) VALUES ('s', '00000000000a', 'all', '{}', 0),
         ('s', '00000000000b', 'all', '{}', 1), ('s', '00000000000c', 'all', '{}', 2);"
-report 'a database was made'
+that 'a database was made' $?
 
 same '[{"id":"00000000000a","val_loss":3.25},
 {"id":"00000000000b","val_loss":"NaN"},
 {"id":"00000000000c","val_loss":"Infinity"}]' "$("$TAPER" query --json 'SELECT id, val_loss FROM run ORDER BY id')"
-report 'JSON keeps what is not finite'
+that 'JSON keeps what is not finite' $?
 
 same $'id\n00000000000a' "$("$TAPER" query --csv $'-- a comment first\nSELECT id FROM run LIMIT 1')"
-report 'SQL may begin with a comment'
+that 'SQL may begin with a comment' $?
 
 same $'id,val_loss\n00000000000a,3.25\n00000000000b,NaN\n00000000000c,Infinity' \
     "$("$TAPER" query 'SELECT id, val_loss FROM run ORDER BY id' --csv)"
-report 'so does CSV'
+that 'so does CSV' $?
 
 same 'id            val_loss
 ------------  --------
 00000000000a      3.25
 00000000000b       NaN
 00000000000c  Infinity' "$("$TAPER" query 'SELECT id, val_loss FROM run ORDER BY id')"
-report 'and the table'
+that 'and the table' $?
 
 same $'best,mean,size\n3.25,3.25,1M' \
     "$("$TAPER" query --csv 'SELECT min(val_loss) AS best, avg(val_loss) AS mean, size FROM run_in_sweep')"
-report 'what is not finite never wins a minimum'
+that 'what is not finite never wins a minimum' $?
 
 printf 'SELECT count(*) AS n -- a comment\nFROM run;\n-- the end\n' > 'q 1.sql'
 same $'n\n3' "$("$TAPER" query --csv -f 'q 1.sql')" && same $'n\n3' "$("$TAPER" query --csv - < 'q 1.sql')" &&
     same $'n\n3' "$("$TAPER" query --csv --file=- < 'q 1.sql')"
-report 'SQL from a file and from standard input'
+that 'SQL from a file and from standard input' $?
 
 refuses() { # STATUS TEXT ARGUMENTS...
     local status=$1 text=$2 out code
@@ -74,25 +61,25 @@ refuses() { # STATUS TEXT ARGUMENTS...
 refuses 2 'SQL, line 2, column 3: no such column: nope' $'SELECT 1,\n  nope FROM run' &&
     refuses 2 $'    nope FROM run\n    ^' $'SELECT 1,\n  nope FROM run' && refuses 2 'syntax error' 'SELEC 1' &&
     refuses 2 'no such table: nope' 'SELECT 1 FROM nope'
-report 'bad SQL: its message and its place'
+that 'bad SQL: its message and its place' $?
 
 for sql in 'DELETE FROM run' 'INSERT INTO meta VALUES (1, 2)' 'CREATE TABLE t (x)' 'PRAGMA journal_mode = DELETE' \
     "VACUUM INTO '$dir/copy'" 'BEGIN IMMEDIATE' 'PRAGMA user_version = 7'; do
     refuses 2 'only reads' "$sql" || echo "# $sql" >> bad
 done
 refuses 2 'not authorized' "ATTACH '$dir/new.db' AS x" && [ ! -e bad ] && [ ! -e copy ] && [ ! -e new.db ]
-report 'whatever would write is refused'
+that 'whatever would write is refused' $?
 
 refuses 2 'want one statement' 'SELECT 1; SELECT 2' && refuses 2 'nothing to run' ' -- nothing' &&
     refuses 2 'nothing to run' '' && refuses 2 'wants SQL in one argument' &&
     refuses 2 'one of --csv and --json' 'SELECT 1' --csv --json && refuses 2 'not both' 'SELECT 1' -f x &&
     refuses 2 'No such file' -f none.sql && refuses 2 'no home at' 'SELECT 1' --home "$dir/none" &&
     refuses 2 'no database' 'SELECT 1' --home "$dir" && refuses 2 'integer overflow' "SELECT abs(-9223372036854775808)"
-report 'bad arguments and failing statements'
+that 'bad arguments and failing statements' $?
 
 sqlite3 "$TAPER_HOME/taper.db" 'PRAGMA user_version = 99' && refuses 2 'its schema is version 99' 'SELECT 1' &&
     sqlite3 "$TAPER_HOME/taper.db" "PRAGMA user_version = $version"
-report 'a newer schema is refused'
+that 'a newer schema is refused' $?
 
 # Somebody else holds the write lock: a reader does not notice.
 coproc writer { sqlite3 "$TAPER_HOME/taper.db"; }
@@ -100,7 +87,7 @@ pid=$writer_PID # bash forgets the variable when the process ends
 printf 'BEGIN IMMEDIATE; DELETE FROM run;\n.print locked\n' >&"${writer[1]}"
 read -r line <&"${writer[0]}"
 same locked "$line" && same $'n\n3' "$("$TAPER" query --csv 'SELECT count(*) AS n FROM run')"
-report 'a reader does not wait for a writer'
+that 'a reader does not wait for a writer' $?
 printf 'ROLLBACK;\n.quit\n' >&"${writer[1]}"
 wait "$pid"
 
@@ -109,12 +96,12 @@ chmod -R a+rX "$dir" && chmod a-w "$TAPER_HOME" "$TAPER_HOME/taper.db" && rm -f 
 as=()
 [ "$(id -u)" -eq 0 ] && as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 if ! "${as[@]}" test -x "$TAPER" 2> /dev/null || ! "${as[@]}" test -r "$TAPER_HOME/taper.db"; then
-    number=$((number + 1)) && echo "ok $number - a read-only home # SKIP another user cannot reach the files"
+    number=$((number + 1)) && echo "ok $n - a read-only home # SKIP another user cannot reach the files"
 else
     same $'n\n3' "$("${as[@]}" "$TAPER" query --csv 'SELECT count(*) AS n FROM run')" &&
         ! ls "$TAPER_HOME"/taper.db-* > /dev/null 2>&1
-    report 'a read-only home'
+    that 'a read-only home' $?
 fi
 
-echo "1..$number"
+echo "1..$n"
 exit $failed
