@@ -35,7 +35,7 @@ do for [c=1:columns] {
     set yrange [0:*]
     set offsets 0, 0, graph 0.08, 0
     set xtics ("" -1) nomirror scale 0 font ",9"
-    set format y "%.0s%c"
+    set format y "%.0f" # "4k" would name two ticks alike
     do for [k=1:category_count[c]] { set xtics add (category[category_first[c] + k] k) }
     set label 4 "tokens/s" @y_label
     set label 3 column_name[c] at graph 0, graph 1.0 offset 0,0.7 left font ",9"

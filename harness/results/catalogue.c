@@ -29,10 +29,11 @@ static const struct catalogue_entry figures[] = {
      "with them.",
      LOGGED, LINES(1)},
     {"fig-scale", "mean s(h) before the final norm, and its target", "chasing", "Scale of the residual stream",
-     "Mean of s(h) before the final norm; the dotted lines are the calibrated targets of the anchored variants.",
+     "Mean of s(h) before the final norm; the thin dotted lines are the calibrated targets of the anchored variants.",
      LOGGED, LINES(1)},
     {"fig-radial", "the gradient at h: radial parts of both losses, and tangential", "theory", "Gradient at h",
-     "Radial part of the loss's gradient at h (signed mean) and, dotted, of the auxiliary loss's, which pulls back; "
+     "Radial part of the loss's gradient at h (signed mean) and, in thin dots, of the auxiliary loss's, which pulls "
+     "back; "
      "its "
      "RMS, which no sign hides; the tangential part's RMS.",
      LOGGED, LINES(3)},
