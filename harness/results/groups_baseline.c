@@ -233,6 +233,16 @@ static int nothing_left(struct groups_made *made, struct error *err)
     return status;
 }
 
+/* Is this the first that was asked of its key? The others of the key are taken in with it. */
+static bool first_of_key(const struct result_choice *c, int i)
+{
+    const size_t length = strcspn(c->where[i], "=") + 1;
+    for (int k = 0; k < i; k++)
+        if (strncmp(c->where[k], c->where[i], length) == 0)
+            return false;
+    return true;
+}
+
 int groups_filter(struct groups_made *made, struct error *err)
 {
     char *sql = NULL;
@@ -243,7 +253,8 @@ int groups_filter(struct groups_made *made, struct error *err)
     if (made->choice->where_count > 0)
         fputs("UPDATE member SET wanted = 0; UPDATE member SET wanted = 1 WHERE own", out);
     for (int i = 0; !status && i < made->choice->where_count; i++)
-        status = put_where(out, made, i, err);
+        if (first_of_key(made->choice, i))
+            status = put_where(out, made, i, err);
     fclose(out);
     if (!status)
         status = store_make_temporary(made->store, "--where", sql, err);

@@ -62,6 +62,11 @@ check 'and in TeX' bash -c '"$TAPER" table table-tinystories --format tex | grep
 
 check '--where leaves one value, and its column out' same $'size,variant\ndemo,baseline\ndemo,all+aux' \
     "$(table --where train.lr=3e-3 | cut -d, -f1,2)"
+check '--where of several values keeps the runs of any' same $'0.003\n0.003\n0.01\n0.01' \
+    "$("$TAPER" table table-tinystories --format json --sweep grid --where train.lr=3e-3 --where train.lr=1e-2 |
+        grep -o '"train.lr": [0-9.]*' | cut -d' ' -f2 | sort)"
+check 'and of several variants' same $'baseline\nall+aux' \
+    "$(table --sweep grid --where variant=baseline --where variant=all+aux --where train.lr=3e-3 | tail -n +2 | cut -d, -f2)"
 check '--where of a variant keeps what it is compared with' same '2' \
     "$(table --where variant=all+aux --where train.lr=0.003 | tail -1 | cut -d, -f11)"
 check '--vary puts the values beside each other' same 'baseline baseline baseline all+aux all+aux all+aux' \
