@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -182,15 +183,28 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
     take_lines(client);
 }
 
-static bool peer_is_allowed(struct server_client *client)
+static bool peer_is_allowed(uv_os_fd_t fd)
 {
-    uv_os_fd_t fd;
     struct ucred peer = {0};
     socklen_t length = sizeof peer;
-    if (uv_fileno((uv_handle_t *)&client->pipe, &fd) != 0 ||
-        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
-        return false;
-    return peer.uid == geteuid() || peer.uid == 0;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && (peer.uid == geteuid() || peer.uid == 0);
+}
+
+/* Whether a client with this descriptor leaves enough of them: workers are more to us than one client more. The lowest
+ * free number is given out, so that a high one means that nearly all are taken. */
+static bool leaves_descriptors(uv_os_fd_t fd)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+           (rlim_t)fd + SERVER_DESCRIPTORS_KEPT < limit.rlim_cur;
+}
+
+static void turn_away(struct server_client *client, const char *text)
+{
+    struct error err = {0};
+    error_set(&err, STATUS_FAILED, "%s", text);
+    client->last_words = true;
+    server_refuse(client, NULL, &err);
 }
 
 static void on_connection(uv_stream_t *listener, int status)
@@ -205,18 +219,17 @@ static void on_connection(uv_stream_t *listener, int status)
     client->next = s->clients;
     s->clients = client;
     s->count++;
-    if (uv_accept(listener, (uv_stream_t *)&client->pipe) != 0 || !peer_is_allowed(client)) {
+    uv_os_fd_t fd;
+    if (uv_accept(listener, (uv_stream_t *)&client->pipe) != 0 || uv_fileno((uv_handle_t *)&client->pipe, &fd) != 0 ||
+        !peer_is_allowed(fd))
         client_close(client);
-        return;
-    }
-    if (s->count > SERVER_CLIENTS_MOST) {
-        struct error err = {0};
-        error_set(&err, STATUS_FAILED, "too many clients (%d)", SERVER_CLIENTS_MOST);
-        client->last_words = true;
-        server_refuse(client, NULL, &err);
-        return;
-    }
-    uv_read_start((uv_stream_t *)&client->pipe, on_alloc, on_read);
+    else if (s->count > SERVER_CLIENTS_MOST)
+        turn_away(client, "too many clients at once; ask again later");
+    else if (!leaves_descriptors(fd))
+        turn_away(client,
+                  "the daemon has no file descriptor to spare for one more client (ulimit -n); ask again later");
+    else
+        uv_read_start((uv_stream_t *)&client->pipe, on_alloc, on_read);
 }
 
 int server_create(struct server **out, uv_loop_t *loop, int listening, server_request *on_request, server_gone *on_gone,

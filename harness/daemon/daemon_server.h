@@ -11,7 +11,13 @@
 
 #include "core/base/error.h"
 
-enum { SERVER_CLIENTS_MOST = 256, SERVER_UNSENT_MOST = 16 << 20, SERVER_UNSENT_PAUSE = 1 << 20 };
+/* Descriptors kept for workers, files and the socket itself: a client that would take one of them is turned away. */
+enum {
+    SERVER_CLIENTS_MOST = 256,
+    SERVER_DESCRIPTORS_KEPT = 16,
+    SERVER_UNSENT_MOST = 16 << 20,
+    SERVER_UNSENT_PAUSE = 1 << 20
+};
 
 struct server;
 struct server_client;

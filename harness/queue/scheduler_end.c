@@ -257,7 +257,7 @@ static void hold_for(struct scheduler *s, const struct job *job, const struct ve
         s->holds = 0;
     } else if (v->next == RUN_QUEUED && !v->counts && !v->alone) {
         snprintf(text, sizeof text, "run %s: %s: %s", job->run, outcome_name(v->cause), v->text);
-        scheduler_hold(s, v->cause == OUTCOME_START ? v->text : text);
+        scheduler_hold(s, v->cause, v->cause == OUTCOME_START ? v->text : text);
     }
 }
 

@@ -42,6 +42,7 @@ struct scheduler {
     enum store_trouble trouble_kind;
     bool told;      /* the log knows of it */
     char held[512]; /* why nothing could be started the last time; "": it could */
+    enum outcome held_why;
     int64_t held_since;
     uint64_t held_until; /* uv_now */
     int holds;           /* in a row */
@@ -59,7 +60,7 @@ void scheduler_changed(struct scheduler *s);
 void scheduler_fault(struct scheduler *s, enum store_trouble kind, const char *text);
 /* The machine, or the place, had not what a worker needs (processes, descriptors, a directory that can be written):
  * start nothing for half a second, twice as long each time in a row, a minute at most. */
-void scheduler_hold(struct scheduler *s, const char *text);
+void scheduler_hold(struct scheduler *s, enum outcome why, const char *text);
 /* Milliseconds for which nothing is started yet; 0: go on. */
 uint64_t scheduler_held(const struct scheduler *s);
 /* A worker was started. */

@@ -88,7 +88,7 @@ static void on_trouble_timer(uv_timer_t *timer)
 
 /* ------------------------------------------------------------------------------------------------------ the place */
 
-void scheduler_hold(struct scheduler *s, const char *text)
+void scheduler_hold(struct scheduler *s, enum outcome why, const char *text)
 {
     uint64_t wait = HOLD_FIRST_MS;
     for (int i = 0; i < s->holds && wait < HOLD_MOST_MS; i++)
@@ -96,10 +96,11 @@ void scheduler_hold(struct scheduler *s, const char *text)
     s->holds++;
     if (!s->held[0])
         s->held_since = scheduler_clock(s);
-    if (strncmp(s->held, text, sizeof s->held - 1) != 0) {
-        snprintf(s->held, sizeof s->held, "%s", text);
+    bool told = s->held[0] && s->held_why == why; /* the text names a run, and each tries in its turn */
+    snprintf(s->held, sizeof s->held, "%s", text);
+    s->held_why = why;
+    if (!told)
         scheduler_log(s, "waiting: %s", s->held);
-    }
     s->held_until = uv_now(s->o.loop) + (wait < HOLD_MOST_MS ? wait : HOLD_MOST_MS);
     scheduler_changed(s);
 }
