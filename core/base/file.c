@@ -84,10 +84,25 @@ static int sync_directory(const char *path)
     return result;
 }
 
+/* A stream remembers that a write failed, and not why. The file is given up, so that it can be asked again. */
+static int why_it_failed(const struct file_writer *w)
+{
+    static const char block[4096];
+    int fd = fileno(w->stream);
+    clearerr(w->stream);
+    if (fflush(w->stream) != 0)
+        return errno;
+    if (w->temporary && lseek(fd, 0, SEEK_END) >= 0)
+        for (int i = 0; i < 2; i++) /* the first may still find part of a block */
+            if (write(fd, block, sizeof block) < 0)
+                return errno;
+    return EIO;
+}
+
 int file_commit(struct file_writer *w, struct error *err)
 {
     int status = STATUS_OK, failed = ferror(w->stream);
-    errno = failed ? EIO : 0;
+    errno = failed ? why_it_failed(w) : 0;
     if (failed || fflush(w->stream) != 0 || (w->temporary && fsync(fileno(w->stream)) != 0))
         status = error_errno(err, STATUS_FAILED, errno, "%s: cannot write", w->path);
     if (fclose(w->stream) != 0 && !status)
