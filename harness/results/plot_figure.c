@@ -92,6 +92,8 @@ static void put_seeds(FILE *out, const struct plot_data *d)
         fprintf(out, "n = %d to %d, band: smallest to largest", d->seeds_low, d->seeds_high);
     if (d->fewer)
         fputs("; dotted where seeds are missing", out);
+    if (d->beside)
+        fprintf(out, "; %d of %d timings taken beside other runs", d->beside, d->timed);
     if (d->left_out)
         fprintf(out, "; %d value%s missing or not finite", d->left_out, d->left_out > 1 ? "s" : "");
 }

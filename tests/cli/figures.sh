@@ -39,6 +39,22 @@ if command -v gnuplot > /dev/null; then
     check 'and the report is written' bash -c '"$TAPER" report --out "$1/r.html" && grep -q "no evaluation yet" "$1/r.html"' - "$T"
 fi
 check 'every table too' bash -c '"$TAPER" table all --out "$1/live" 2> /dev/null && [ "$(ls "$1"/live/table-* | wc -l)" = 7 ]' - "$T"
+
+# ---- a run timed while those train, though it is another home's
+cat > "$T/timed.yaml" <<END
+sweep: timed
+base: {$base, train.steps: 10, taper.sites: all}
+after: {fold: true, bench: {decode: {batch: [1], context: [16]}}}
+END
+beside() { # the query's one value in that home
+    TAPER_HOME=$T/other "$TAPER" query --csv "$1" | tail -1
+}
+check 'a run is trained and timed beside them' env TAPER_HOME="$T/other" "$TAPER" run "$T/timed.yaml" --slots cpu:1
+check 'its timings know' same 1 "$(beside 'SELECT min(beside) >= 2 AND count(*) = 3 FROM bench')"
+check 'the table says so' bash -c 'TAPER_HOME=$1/other "$TAPER" table decode > "$1/t" && cat "$1/t" &&
+    grep -q "taken beside other runs: 3 of 3 timings" "$1/t" && grep -q "taken beside other runs: seed 0" "$1/t"' - "$T"
+check 'and the figure' bash -c 'TAPER_HOME=$1/other "$TAPER" plot decode --format gp --out - |
+    grep -q "3 of 3 timings"' - "$T"
 check 'they stop when asked' stopped
 
 # ---- ablations of more lines than a figure can tell apart
