@@ -4,7 +4,7 @@
 # more, "zero": with a line at 0), panel_empty[p] (what to say without values). Row 2 is the gate of every line, drawn
 # behind on an axis of its own.
 eval(frame)
-left = 66; right = 46; top = columns > 1 ? 74 : 62; bottom = 54 + 11 * caption_lines; between_x = 52; between_y = 14
+left = 66; right = 46; top = (columns > 1 ? 74 : 62) + key_more; bottom = 54 + 11 * caption_lines; between_x = 52; between_y = 14
 cell_w = (width - left - right - between_x * (columns - 1)) / columns
 cell_h = (height - top - bottom - between_y * (panels - 1)) / panels
 has_gate = 0

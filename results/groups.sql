@@ -4,6 +4,7 @@
 
 DROP VIEW IF EXISTS temp.step_shown;
 DROP VIEW IF EXISTS temp.run_against_baseline;
+DROP VIEW IF EXISTS temp.ablation_line;
 DROP VIEW IF EXISTS temp.ablation;
 DROP TABLE IF EXISTS temp.page;
 DROP VIEW IF EXISTS temp.run_drawn;

@@ -168,6 +168,7 @@ CREATE TABLE bench (
     repeats INTEGER,
     device TEXT,
     attempt INTEGER,
+    beside INTEGER,                  -- other workers on the same device before or after; NULL: not known
     PRIMARY KEY (run, kind, variant, batch, context, weights)
 ) STRICT, WITHOUT ROWID;
 

@@ -43,7 +43,7 @@ SELECT run, step, split, iif(typeof(loss) = 'text', NULL, loss) AS loss, tokens 
 CREATE VIEW bench_numeric AS
 SELECT run, kind, variant, batch, context, weights,
     iif(typeof(tokens_per_s) = 'text', NULL, tokens_per_s) AS tokens_per_s,
-    iif(typeof(ms) = 'text', NULL, ms) AS ms, repeats, device
+    iif(typeof(ms) = 'text', NULL, ms) AS ms, repeats, device, beside
 FROM bench;
 
 -- The runs of every sweep at each place they have there: a run that is the same at several points of the grid has a row

@@ -12,7 +12,7 @@
     "SELECT DISTINCT grp FROM run_shown r WHERE sites <> 'none' AND EXISTS (SELECT 1 FROM bench b WHERE b.run = "      \
     "r.run "                                                                                                           \
     "AND b.kind = 'decode') ORDER BY grp"
-#define HAS_ABLATION "SELECT DISTINCT grp FROM ablation ORDER BY grp"
+#define HAS_ABLATION "SELECT DISTINCT line FROM ablation_line ORDER BY line"
 
 #define LOGGED "no sweep of this home has logged steps ('taper run experiments/demo.yaml' makes some)"
 
@@ -55,14 +55,14 @@ static const struct catalogue_entry figures[] = {
      "Decoding, tokens a second",
      "Bars: mean over the runs, with the range. Above the bars: speedup over the baseline of the same run.",
      "no run was timed decoding ('after: {fold: true, bench: {decode: ...}}' in a sweep does that)",
-     {480, 0, 280, 170, 1, 8, false, FIGURE_GROUPS, HAS_DECODE}},
+     {480, 0, 280, 170, 1, 4, false, FIGURE_GROUPS, HAS_DECODE}},
     {"fig-ablation",
      "loss at the end against gate.end, gate.shape, aux.lambda",
      "ablation",
      "One key of the taper at a time",
      "Each point a seed. Above: loss at the end. Below: against the baseline of the same seed.",
      "no sweep of this home varies gate.end, gate.shape or aux.lambda over three values or more, all else equal",
-     {480, 40, 520, 0, 64, 64, false, FIGURE_WHOLE, HAS_ABLATION}},
+     {480, 40, 520, 0, 64, 7, false, FIGURE_NAMED, HAS_ABLATION}},
 };
 
 #define TABLE(id, section, about)                                                                                      \
@@ -83,7 +83,11 @@ static const struct catalogue_entry tables[] = {
     TABLE("table-theory", "theory", "propositions 1 and 2 and the fold, checked on what was logged"),
 };
 
-enum { FIGURES = sizeof figures / sizeof figures[0], TABLES = sizeof tables / sizeof tables[0] };
+enum {
+    FIGURES = sizeof figures / sizeof figures[0],
+    TABLES = sizeof tables / sizeof tables[0],
+    NAME_WIDTH = 20, /* of the names in help */
+};
 
 const struct catalogue_entry *catalogue_table(int i)
 {
@@ -95,11 +99,41 @@ const struct catalogue_entry *catalogue_figure(int i)
     return i >= 0 && i < FIGURES ? &figures[i] : NULL;
 }
 
-const struct catalogue_entry *catalogue_find(const char *id, bool figure)
+static const struct catalogue_entry *entry_at(int i, bool figure)
+{
+    return figure ? catalogue_figure(i) : catalogue_table(i);
+}
+
+const char *catalogue_short(const struct catalogue_entry *e)
+{
+    return strchr(e->id, '-') + 1;
+}
+
+const struct catalogue_entry *catalogue_find(const char *name, bool figure)
 {
     const struct catalogue_entry *e;
-    for (int i = 0; (e = figure ? catalogue_figure(i) : catalogue_table(i)); i++)
-        if (strcmp(e->id, id) == 0)
+    for (int i = 0; (e = entry_at(i, figure)); i++)
+        if (strcmp(e->id, name) == 0 || strcmp(catalogue_short(e), name) == 0)
             return e;
     return NULL;
+}
+
+const char *catalogue_word(int i, bool figure)
+{
+    const int count = figure ? FIGURES : TABLES;
+    if (i >= 2 * count)
+        return i == 2 * count ? "all" : NULL;
+    return i < count ? entry_at(i, figure)->id : catalogue_short(entry_at(i - count, figure));
+}
+
+void catalogue_print(FILE *out, bool figure)
+{
+    const struct catalogue_entry *e;
+    for (int i = 0; (e = entry_at(i, figure)); i++) {
+        const char *name = catalogue_short(e);
+        fprintf(out, "  [%.*s]%-*s %s\n", (int)(name - e->id), e->id, NAME_WIDTH - (int)(name - e->id) - 2, name,
+                e->about);
+    }
+    fprintf(out, "  %-*s every %s, a file each in the directory --out\n", NAME_WIDTH, "all",
+            figure ? "figure that has data" : "table");
 }

@@ -92,6 +92,8 @@ static void put_seeds(FILE *out, const struct plot_data *d)
         fprintf(out, "n = %d to %d, band: smallest to largest", d->seeds_low, d->seeds_high);
     if (d->fewer)
         fputs("; dotted where seeds are missing", out);
+    if (d->beside)
+        fprintf(out, "; %d of %d timings taken beside other runs", d->beside, d->timed);
     if (d->left_out)
         fprintf(out, "; %d value%s missing or not finite", d->left_out, d->left_out > 1 ? "s" : "");
 }
@@ -130,19 +132,50 @@ static int make_caption(struct plot_image *image, struct results *from, const st
 
 /* --------------------------------------------------------------------------------------------- the script */
 
+/* In pixels, with the rows and columns of the key. */
 struct canvas {
-    int width, height;
+    int width, height, key_rows, key_columns;
 };
+
+enum { KEY_LETTER = 7, KEY_SAMPLE = 40, KEY_ROW = 13, KEY_MARGINS = 40, KEY_ROWS_SHAPED = 2 };
+
+/* How wide a text is, in letters; those of the East are two wide. */
+static int letters(const char *text)
+{
+    int n = 0;
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++)
+        n += (*p & 0xc0) == 0x80 ? 0 : *p >= 0xe3 ? 2 : 1;
+    return n;
+}
+
+/* gnuplot gives all entries of a key the width of the longest. What needs more than two rows makes the figure higher:
+ * gnuplot itself would draw them over the panels. */
+static void lay_out_key(struct canvas *c, const struct plot_data *d)
+{
+    int longest = 1, entries = d->series + 1; /* and the gate's, or the baseline's */
+    for (int s = 0; s < d->series; s++)
+        longest = letters(d->series_names[s]) > longest ? letters(d->series_names[s]) : longest;
+    c->key_columns = (c->width - KEY_MARGINS) / (longest * KEY_LETTER + KEY_SAMPLE);
+    c->key_columns = c->key_columns > 0 ? c->key_columns : 1;
+    c->key_rows = (entries + c->key_columns - 1) / c->key_columns;
+    c->key_rows = c->key_rows > KEY_ROWS_SHAPED ? c->key_rows : KEY_ROWS_SHAPED;
+}
 
 static struct canvas canvas_of(const struct drawing *f)
 {
     const struct figure_shape *s = &f->e->shape;
     int columns = f->d.columns > 0 ? f->d.columns : 1, across = columns < s->abreast ? columns : s->abreast;
     int down = (columns + s->abreast - 1) / s->abreast;
-    return (struct canvas){s->width + s->width_more * (across - 1), s->height + s->height_more * (down - 1)};
+    struct canvas c = {.width = s->width + s->width_more * (across - 1),
+                       .height = s->height + s->height_more * (down - 1)};
+    lay_out_key(&c, &f->d);
+    if (s->plan == FIGURE_LINES || s->plan == FIGURE_NAMED)
+        c.height += KEY_ROW * (c.key_rows - KEY_ROWS_SHAPED);
+    return c;
 }
 
-/* Sizes are in pixels of 1/96 inch; PNG has two dots a pixel. */
+/* Sizes are in pixels of 1/96 inch; PNG has two dots a pixel, and fonts of PDF are in points, taken at 96 to the inch.
+ */
 static void put_terminal(FILE *out, const struct drawing *f, struct canvas size, enum plot_format format,
                          bool inline_svg)
 {
@@ -154,9 +187,10 @@ static void put_terminal(FILE *out, const struct drawing *f, struct canvas size,
         fprintf(out, "set terminal pngcairo size %d,%d font \"sans,11\" fontscale 1.5 linewidth 2 pointscale 1.8\n",
                 2 * size.width, 2 * size.height);
     else if (format == PLOT_PDF)
-        fprintf(out,
-                "set terminal pdfcairo size %.4fin,%.4fin font \"sans,8.25\" fontscale 1 linewidth 1 pointscale 0.6\n",
-                size.width / 96.0, size.height / 96.0);
+        fprintf(
+            out,
+            "set terminal pdfcairo size %.4fin,%.4fin font \"sans,11\" fontscale 0.5625 linewidth 1.3 pointscale 0.6\n",
+            size.width / 96.0, size.height / 96.0);
     else
         fprintf(out,
                 "set terminal svg size %d,%d %s font \"Helvetica,Arial,sans-serif,11\" name \"%s\" "
@@ -175,11 +209,13 @@ static void put_script(FILE *out, const struct drawing *f, const char *caption)
     struct canvas size = canvas_of(f);
     const char *id = f->e->id;
     char *wrapped = memory_string(caption);
-    int lines = wrap(wrapped, (size.width - 20) * 10 / 44);
+    int lines = wrap(wrapped, (size.width - 20) * 10 / 46);
     fprintf(out, "# %s: %s\n# gnuplot THIS_FILE > %s.%s\n", id, f->e->title, id,
             f->format == PLOT_SCRIPT ? "svg" : format_names[f->format]);
     put_terminal(out, f, size, f->format, f->inline_svg);
-    fprintf(out, "width = %d\nheight = %d\ncaption_lines = %d\ntitle_text = ", size.width, size.height, lines);
+    fprintf(out,
+            "width = %d\nheight = %d\ncaption_lines = %d\nkey_columns = %d\nkey_rows = %d\ntitle_text = ", size.width,
+            size.height, lines, size.key_columns, size.key_rows);
     plot_put_string(out, f->e->title);
     fputs("\ncaption = ", out);
     plot_put_string(out, wrapped);
@@ -308,7 +344,7 @@ static int make_page(struct plot_image *out, struct results *from, struct drawin
     int status = set_page(from, pages, page, err);
     if (!status)
         status = plot_data_make(&f->d, from->store, f->e->id, f->sql, out->sweep, &from->groups, pages->group[page],
-                                pages->groups[page], err);
+                                f->e->shape.plan == FIGURE_NAMED ? 0 : pages->groups[page], err);
     if (!status && !plot_data_has_any(&f->d)) {
         *empty = true;
         status =
@@ -376,7 +412,7 @@ int plot_figure_make(struct plot_image *out, struct results *from, const char *i
         *empty = false;
     if (!e)
         return error_set(err, STATUS_BAD_INPUT, "no figure '%s'; 'taper help plot' lists them", id);
-    char *query = memory_format("plots/%s.sql", id);
+    char *query = memory_format("plots/%s.sql", e->id);
     struct plot_figure figure = {.entry = e, .sql = embedded_find(query)->text, .x_name = "step"};
     int status = plot_figure_draw(out, from, &figure, sweep, page, format, inline_svg, empty, err);
     free(query);

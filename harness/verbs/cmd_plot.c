@@ -100,7 +100,8 @@ static int plot_exec(int argc, char **argv, struct error *err)
     if (!status && !metric && strcmp(argv[1], "all") == 0) {
         status = all_figures(&v, format, v.out ? v.out : ".", err);
     } else if (!status) {
-        const char *id = metric ? metric : argv[1];
+        const struct catalogue_entry *e = metric ? NULL : catalogue_find(argv[1], true);
+        const char *id = metric ? metric : e ? e->id : argv[1];
         char *name = memory_format("%s%s.%s", metric ? "metric-" : "", id, plot_format_name(format));
         for (char *p = name; metric && *p; p++)
             *p = *p == ',' || *p == ':' || *p == '/' ? '-' : *p;
@@ -123,22 +124,21 @@ static const struct option_row plot_options[] = {
     {0},
 };
 
+static void list(FILE *out)
+{
+    catalogue_print(out, true);
+}
+
 const struct command cmd_plot = {
     .name = "plot",
     .operands = "[ID|all]",
     .brief = "a figure of the paper from the database",
-    .about = "  fig-logit-chasing  RMS of the logits against the step\n"
-             "  fig-scale          mean s(h) before the final norm, and its target\n"
-             "  fig-radial         the gradient at h: radial parts of both losses, and tangential\n"
-             "  fig-loss           training and validation loss, and the change against the baseline\n"
-             "  fig-gate           the gate, and c * mean(s) of every site\n"
-             "  fig-decode         tokens a second of decoding, as bars\n"
-             "  fig-ablation       loss at the end against gate.end, gate.shape, aux.lambda\n"
-             "  all                every figure that has data, into the directory --out\n",
+    .list = list,
     .options = plot_options,
     .notes = "A line is one configuration: the mean over its seeds, its band from the smallest to the largest, "
              "dotted where seeds\n"
              "are missing. What one figure cannot tell apart goes into further ones (ID-2.FORMAT ...). Wants "
-             "gnuplot.\n",
+             "gnuplot. Of an ID\n"
+             "fig- may be left out.\n",
     .exec = plot_exec,
 };

@@ -4,6 +4,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "harness/results/catalogue.h"
 #include "harness/results/table.h"
 #include "harness/verbs/commands.h"
 #include "harness/verbs/result_verb.h"
@@ -93,23 +94,22 @@ static const struct option_row table_options[] = {
     {0},
 };
 
+static void list(FILE *out)
+{
+    catalogue_print(out, false);
+}
+
 const struct command cmd_table = {
     .name = "table",
     .operands = "ID|all",
     .brief = "a table of the paper from the database",
-    .about = "  table-tinystories  validation loss by configuration, and the change against the baseline\n"
-             "  table-decode       tokens a second of decoding, norms computed, scaled, folded\n"
-             "  table-last-token   the same of the forward pass of a whole context\n"
-             "  table-gpt2         GPT-2 fine-tuned: loss beside the published\n"
-             "  table-ablation     the end of training against gate.end, gate.shape, aux.lambda\n"
-             "  table-runs         every run: where, how long, how it ended\n"
-             "  table-theory       propositions 1 and 2 and the fold, checked on what was logged\n"
-             "  all                every table, a file each in the directory --out\n",
+    .list = list,
     .options = table_options,
     .notes = "A row is one configuration: every key that differs within the sweep is a column, and n counts its "
              "seeds. Means are\n"
              "over the seeds, ± the sample standard deviation; [low, high] is a 95% t-interval. Runs that failed, "
              "are missing or\n"
-             "not finite are named in the notes; outliers too, and they stay in the mean.\n",
+             "not finite are named in the notes; outliers too, and they stay in the mean. Of an ID table- may be left "
+             "out.\n",
     .exec = table_exec,
 };

@@ -80,7 +80,7 @@ check 'a figure format that is not there' refuses_silently 2 'want svg, png, pdf
 check 'a report with an operand' refuses_silently 2 "takes no operand, got 'tiny'" "$TAPER" report tiny
 if command -v gnuplot > /dev/null; then
     check 'every figure goes to a folder' \
-        bash -c '"$TAPER" plot all --out "$1/f" && [ "$(ls "$1/f"/fig-*.svg | wc -l)" = 7 ]' - "$T"
+        bash -c '"$TAPER" plot all --out "$1/f" && [ "$(ls "$1/f"/fig-*.svg | wc -l)" = 8 ]' - "$T"
     check 'a script runs by itself' bash -c '"$TAPER" plot fig-scale --format gp --out "$1/a.gp" &&
         gnuplot -d "$1/a.gp" 2> /dev/null | grep -q "</svg>"' - "$T"
     check 'an image goes to standard output' \
@@ -90,8 +90,8 @@ if command -v gnuplot > /dev/null; then
         'id="fig-loss"' 'id="fig-logit-chasing"' 'id="fig-scale"' 'id="fig-radial"' 'id="fig-gate"' \
         'id="fig-ablation"' 'id="fig-decode"' 'Validation loss by size and variant' 'Every run: where' 'taper run tiny.yaml' \
         'Proposition 2' 'Folding: the logits' '</html>'
-    check 'has seven drawings, each to its end' bash -c \
-        '[ "$(grep -c "<svg role" "$1")" = 7 ] && [ "$(grep -c "</svg>" "$1")" = 7 ]' - "$T/report.html"
+    check 'has eight drawings, decoding in two parts, each to its end' bash -c \
+        '[ "$(grep -c "<svg role" "$1")" = 8 ] && [ "$(grep -c "</svg>" "$1")" = 8 ]' - "$T/report.html"
     tr "'" '"' < "$T/report.html" > "$T/page"
     grep -oE ' id="[^"]*' "$T/page" | cut -d'"' -f2 | sort > "$T/there"
     grep -oE 'href="#[^"]*' "$T/page" | cut -d'#' -f2 | sort -u > "$T/used"
