@@ -5,7 +5,7 @@
  * neither overlap nor leave gaps. A dtype that is not listed below is no fault of the file (masks are BOOL): such a
  * tensor is there, and only refused when its numbers are asked for. What this program writes carries a digest of the
  * whole file in __metadata__.digest, taken with zeros in its own place (digest.h); where one is there it is checked
- * before anything is believed, at the speed of memory (1.4 GB in 0.2 s). Tensors of a reader point into the map and
+ * before anything is believed, at the speed of memory (1.4 GiB in 0.11 s). Tensors of a reader point into the map and
  * live until safetensors_close. */
 #ifndef TAPER_CORE_BASE_SAFETENSORS_H
 #define TAPER_CORE_BASE_SAFETENSORS_H
