@@ -17,6 +17,7 @@
 
 /* Between a path and the six digits of the file beside it that is to replace it. */
 #define WRITING ".writing-"
+#define KEEP    ".keep" /* behind that: a second link to the file before */
 
 enum { NAMES_TRIED = 1000 };
 
@@ -24,6 +25,7 @@ static void release(struct file_writer *w)
 {
     free(w->path);
     free(w->temporary);
+    free(w->keep);
     *w = (struct file_writer){0};
 }
 
@@ -99,6 +101,22 @@ static int why_it_failed(const struct file_writer *w)
     return EIO;
 }
 
+/* Give the file that is to be replaced its second name, so that at no moment there is neither: by a link, or where the
+ * file system has none by a rename. */
+static int keep_old(const struct file_writer *w)
+{
+    char *beside = memory_format("%s" KEEP, w->temporary);
+    int result = 0;
+    if (link(w->path, beside) == 0) {
+        result = rename(beside, w->keep);
+        unlink(beside); /* rename leaves it where both were one file before */
+    } else if (errno != ENOENT) {
+        result = rename(w->path, w->keep);
+    }
+    free(beside);
+    return result;
+}
+
 int file_commit(struct file_writer *w, struct error *err)
 {
     int status = STATUS_OK, failed = ferror(w->stream);
@@ -107,6 +125,8 @@ int file_commit(struct file_writer *w, struct error *err)
         status = error_errno(err, STATUS_FAILED, errno, "%s: cannot write", w->path);
     if (fclose(w->stream) != 0 && !status)
         status = error_errno(err, STATUS_FAILED, errno, "%s: cannot write", w->path);
+    if (!status && w->temporary && w->keep && keep_old(w) != 0)
+        status = error_errno(err, STATUS_FAILED, errno, "%s: cannot be kept as %s", w->path, w->keep);
     if (!status && w->temporary && rename(w->temporary, w->path) != 0)
         status = error_errno(err, STATUS_FAILED, errno, "%s: cannot replace", w->path);
     if (w->temporary && status)
@@ -151,13 +171,20 @@ int file_replace(const char *path, const void *bytes, size_t size, struct error 
     return status;
 }
 
+/* What follows WRITING: six digits, and maybe KEEP. */
+static bool is_leftover(const char *tail)
+{
+    size_t length = strlen(tail);
+    return length == 6 || (length == 6 + strlen(KEEP) && strcmp(tail + 6, KEEP) == 0);
+}
+
 void file_remove_leftovers(const char *directory, const char *name)
 {
     DIR *dir = opendir(directory);
     char *prefix = memory_format("%s" WRITING, name);
     size_t length = strlen(prefix);
     for (struct dirent *entry; dir && (entry = readdir(dir));)
-        if (strncmp(entry->d_name, prefix, length) == 0 && strlen(entry->d_name) == length + 6)
+        if (strncmp(entry->d_name, prefix, length) == 0 && is_leftover(entry->d_name + length))
             unlinkat(dirfd(dir), entry->d_name, 0);
     if (dir)
         closedir(dir);

@@ -13,6 +13,8 @@
 struct file_writer {
     FILE *stream;           /* write here with stdio; errors are found at commit */
     char *path, *temporary; /* temporary: NULL when the path is written to directly */
+    char *keep;             /* on the heap, set after file_create: the name under which the file that is replaced stays.
+                               NULL: it does not */
 };
 
 int file_create(struct file_writer *w, const char *path, struct error *err);

@@ -1,4 +1,5 @@
 /* Opening, locking and closing a store. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/memory.h"
+#include "core/base/rundir.h"
 #include "harness/store/store_connection.h"
 #include "harness/store/store_internal.h"
 
@@ -76,8 +78,40 @@ static bool must_be_immutable(const struct home *home)
     return frozen;
 }
 
+/* Directories of runs that were trained. */
+static int count_runs(const struct home *home)
+{
+    int count = 0;
+    DIR *dir = opendir(home->runs);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        char *journal = home_run_file(home, entry->d_name, RUNDIR_JOURNAL);
+        count += entry->d_name[0] != '.' && access(journal, F_OK) == 0;
+        free(journal);
+    }
+    if (dir)
+        closedir(dir);
+    return count;
+}
+
+/* A database that is gone or empty beside runs was lost, not never there: an empty one in its place would hide that. */
+static int check_not_lost(const struct home *home, struct error *err)
+{
+    struct stat st;
+    int runs = 0;
+    bool there = stat(home->database, &st) == 0;
+    if ((!there || st.st_size == 0) && (runs = count_runs(home)) > 0)
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: %s, but %s holds %d runs with journals: put back a copy of the database, or move that "
+                         "directory away to begin an empty home",
+                         home->database, there ? "empty" : "missing", home->runs, runs);
+    return STATUS_OK;
+}
+
 static int open_connection(struct store *s, const struct home *home, struct error *err)
 {
+    int lost = check_not_lost(home, err);
+    if (lost)
+        return lost;
     int flags = s->mode == STORE_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY, code;
     if (s->mode != STORE_WRITE && access(home->database, F_OK) != 0)
         return error_errno(err, STATUS_BAD_INPUT, errno, "%s: no database", home->database);
