@@ -253,6 +253,24 @@ static void write_pid(const struct engine *e)
     free(text);
 }
 
+/* What there is to run on: a line for the log, and for whoever waits for a detached daemon. */
+static void tell_ready(struct daemon *d, int ready)
+{
+    char text[256];
+    const struct slots *slots = d->engine.executors[0]->slots;
+    snprintf(text, sizeof text, "slots are the executor's own");
+    if (slots)
+        slots_summary(slots, text, sizeof text);
+    say(d, "%s", text);
+    if (ready < 0)
+        return;
+    char *line = memory_format("\n%s\n", text);
+    ssize_t wrote = write(ready, line, strlen(line));
+    (void)wrote;
+    free(line);
+    close(ready);
+}
+
 int daemon_run(const struct daemon_options *options, struct error *err)
 {
     struct daemon *d = memory_alloc(1, sizeof *d);
@@ -271,11 +289,7 @@ int daemon_run(const struct daemon_options *options, struct error *err)
             status = serve(d, err);
         if (!status) {
             write_pid(&d->engine);
-            if (options->ready >= 0) {
-                ssize_t wrote = write(options->ready, "\n", 1);
-                (void)wrote;
-                close(options->ready);
-            }
+            tell_ready(d, options->ready);
             uv_run(&d->engine.loop, UV_RUN_DEFAULT);
             unlink(d->engine.home.socket);
             unlink(d->engine.home.pid);

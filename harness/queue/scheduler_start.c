@@ -167,7 +167,8 @@ static bool start_run(struct scheduler *s, struct executor *ex, struct start *st
     const struct store_run *first = &start->runs[0];
     struct crew *crew = start->crew = memory_alloc(1, sizeof *start->crew);
     crew->executor = ex;
-    if (!ex->take(ex, first->device, (int)first->slots, &crew->grant)) {
+    const struct slots_wish wish = {.pool = first->device, .count = (int)first->slots};
+    if (!ex->take(ex, &wish, &crew->grant)) {
         free(crew);
         return false;
     }
