@@ -191,18 +191,26 @@ void file_remove_leftovers(const char *directory, const char *name)
     free(prefix);
 }
 
+static const char *kind_name(mode_t mode)
+{
+    return S_ISFIFO(mode) ? "a FIFO" : S_ISCHR(mode) || S_ISBLK(mode) ? "a device" : "something else";
+}
+
 int file_map_open(struct file_map *m, const char *path, struct error *err)
 {
     *m = (struct file_map){(const unsigned char *)"", 0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* A FIFO that nobody writes to would hold who opens it for ever, and a terminal would become ours. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat st;
     int status = STATUS_OK;
-    if (fd < 0 || fstat(fd, &st) != 0)
+    if (fd < 0 && errno == ENXIO)
+        status = error_set(err, STATUS_BAD_INPUT, "%s: want a regular file, got a socket or a device", path);
+    else if (fd < 0 || fstat(fd, &st) != 0)
         status = error_errno(err, STATUS_BAD_INPUT, errno, "%s", path);
     else if (S_ISDIR(st.st_mode))
         status = error_errno(err, STATUS_BAD_INPUT, EISDIR, "%s", path);
     else if (!S_ISREG(st.st_mode))
-        status = error_set(err, STATUS_BAD_INPUT, "%s: not a regular file", path);
+        status = error_set(err, STATUS_BAD_INPUT, "%s: want a regular file, got %s", path, kind_name(st.st_mode));
     else if (st.st_size > 0) {
         void *data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (data == MAP_FAILED)

@@ -15,6 +15,7 @@
 #include "harness/daemon/daemon_requests.h"
 #include "harness/daemon/daemon_server.h"
 #include "harness/daemon/daemon_socket.h"
+#include "harness/daemon/daemon_submit.h"
 #include "harness/base/log_writer.h"
 
 enum { WAITING_MS = 50, PATIENT_US = 30000000 };
@@ -24,8 +25,9 @@ struct pending {
     struct pending *next;
     struct server_client *client;
     json_t *request;
-    bool waits;     /* a "wait", else one that is tried again */
-    uint64_t since; /* uv_hrtime */
+    struct submit_job *job; /* of a "submit", made ready; NULL of others */
+    bool waits;             /* a "wait", else one that is tried again */
+    uint64_t since;         /* uv_hrtime */
 };
 
 struct daemon {
@@ -34,6 +36,7 @@ struct daemon {
     bool echo, stopping, leaving, news;
     struct server *server;
     struct pending *pending;
+    struct submissions submissions;
     struct requests requests;
     uv_timer_t timer; /* looks at pending, and whether a stop is complete */
     uv_signal_t terminate, interrupt;
@@ -79,10 +82,12 @@ static void on_changed(void *arg)
 
 /* ------------------------------------------------------------------------------------------------------ requests */
 
-static void postpone(struct daemon *d, struct server_client *client, json_t *request, bool waits)
+/* job is taken. */
+static void postpone(struct daemon *d, struct server_client *client, json_t *request, struct submit_job *job,
+                     bool waits)
 {
     struct pending *p = memory_alloc(1, sizeof *p);
-    *p = (struct pending){d->pending, client, json_incref(request), waits, uv_hrtime()};
+    *p = (struct pending){d->pending, client, json_incref(request), job, waits, uv_hrtime()};
     d->pending = p;
     look_soon(d);
 }
@@ -103,18 +108,33 @@ static bool answer_wait(struct daemon *d, struct server_client *client, json_t *
 }
 
 /* False when another process holds the database for now, so that it pays to try again. */
-static bool answer(struct daemon *d, struct server_client *client, json_t *request, bool last)
+static bool answer(struct daemon *d, struct server_client *client, json_t *request, struct submit_job *job, bool last)
 {
     const char *what = json_string_value(json_object_get(request, "do"));
     json_t *body = NULL;
     struct error err = {0};
-    if (requests_handle(&d->requests, what, request, &body, &err) == STATUS_OK)
+    int status = job ? requests_submit(&d->requests, job, &body, &err)
+                     : requests_handle(&d->requests, what, request, &body, &err);
+    if (!status)
         server_reply(client, request, body);
     else if (!last && err.status == STATUS_FAILED && store_trouble(d->engine.store) == STORE_BUSY)
         return false;
     else
         server_refuse(client, request, &err);
     return true;
+}
+
+static void on_submission(void *arg, struct server_client *client, json_t *request, struct submit_job *job,
+                          const struct error *err)
+{
+    struct daemon *d = arg;
+    if (err) {
+        server_refuse(client, request, err);
+    } else if (!answer(d, client, request, job, false)) {
+        postpone(d, client, request, job, false);
+        return;
+    }
+    submit_job_destroy(job);
 }
 
 static void stop(struct daemon *d, bool workers, bool kill)
@@ -137,13 +157,16 @@ static void on_request(void *arg, struct server_client *client, json_t *request)
         server_refuse(client, request, &err);
     } else if (strcmp(what, "wait") == 0) {
         if (!answer_wait(d, client, request))
-            postpone(d, client, request, true);
+            postpone(d, client, request, NULL, true);
+    } else if (strcmp(what, "submit") == 0) {
+        if (submissions_begin(&d->submissions, client, request, &err))
+            server_refuse(client, request, &err);
     } else if (strcmp(what, "stop") == 0) {
         bool kill = json_is_true(json_object_get(request, "kill"));
         server_reply(client, request, json_pack("{s:i}", "live", scheduler_live(d->engine.scheduler)));
         stop(d, kill || json_is_true(json_object_get(request, "workers")), kill);
-    } else if (!answer(d, client, request, false)) {
-        postpone(d, client, request, false);
+    } else if (!answer(d, client, request, NULL, false)) {
+        postpone(d, client, request, NULL, false);
     }
 }
 
@@ -152,12 +175,14 @@ static void forget(struct pending **at)
     struct pending *p = *at;
     *at = p->next;
     json_decref(p->request);
+    submit_job_destroy(p->job);
     free(p);
 }
 
 static void on_gone(void *arg, struct server_client *client)
 {
     struct daemon *d = arg;
+    submissions_gone(&d->submissions, client);
     for (struct pending **at = &d->pending; *at;)
         if ((*at)->client == client)
             forget(at);
@@ -173,7 +198,7 @@ static void look_at_pending(struct daemon *d)
         struct server_client *client = p->client;
         json_t *request = json_incref(p->request);
         bool waits = p->waits,
-             answered = waits ? d->news && answer_wait(d, client, request) : answer(d, client, request, last);
+             answered = waits ? d->news && answer_wait(d, client, request) : answer(d, client, request, p->job, last);
         json_decref(request);
         if (!answered) {
             p = p->next;
@@ -243,6 +268,7 @@ static int serve(struct daemon *d, struct error *err)
     uv_signal_start(&d->terminate, on_signal, SIGTERM);
     uv_signal_start(&d->interrupt, on_signal, SIGINT);
     d->settled = true;
+    submissions_init(&d->submissions, loop, on_submission, d);
     return STATUS_OK;
 }
 
@@ -271,6 +297,14 @@ static void tell_ready(struct daemon *d, int ready)
     close(ready);
 }
 
+/* A thread reads what a client named, from a disk that may be slow or gone: nobody waits for it. */
+static void leave_at_once(struct daemon *d)
+{
+    store_close(d->engine.store);
+    log_writer_close(&d->log);
+    _exit(0);
+}
+
 int daemon_run(const struct daemon_options *options, struct error *err)
 {
     struct daemon *d = memory_alloc(1, sizeof *d);
@@ -297,6 +331,8 @@ int daemon_run(const struct daemon_options *options, struct error *err)
         say(d, status ? "cannot serve: %s" : "stopped%s", status && err ? err->text : "");
         while (d->pending)
             forget(&d->pending);
+        if (!submissions_end(&d->submissions))
+            leave_at_once(d);
     }
     engine_close(&d->engine);
     log_writer_close(&d->log);

@@ -5,10 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/data/dataset.h"
 #include "core/base/memory.h"
 #include "core/base/version.h"
-#include "harness/spec/spec.h"
 #include "harness/store/store_queue.h"
 
 static const char *text_of(const json_t *request, const char *name, struct error *err)
@@ -61,39 +59,24 @@ static int do_live(struct requests *r, const json_t *request, json_t **body, str
     return STATUS_OK;
 }
 
-static json_t *submitted_to_json(const struct spec *spec, const struct store_submitted *done)
-{
-    json_t *known = json_object();
-    for (int i = 0; i < RUN_STATES; i++)
-        json_object_set_new(known, run_state_name(i), json_integer(done->known[i]));
-    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "sweep", spec->name, "pack",
-                     (json_int_t)spec->limits.pack, "runs", (json_int_t)done->runs, "fresh", (json_int_t)done->fresh,
-                     "requeued", (json_int_t)done->requeued, "doubles", (json_int_t)done->doubles, "dropped",
-                     (json_int_t)done->dropped, "dropped_queued", (json_int_t)done->dropped_queued, "known", known);
-}
-
+/* Here and now: what reads a client's paths on the loop is never called by the daemon (daemon_submit.h). */
 static int do_submit(struct requests *r, const json_t *request, json_t **body, struct error *err)
 {
-    const char *text = text_of(request, "text", err), *path = NULL, *directory = NULL;
-    if (text)
-        path = text_of(request, "path", err);
-    if (path)
-        directory = text_of(request, "directory", err);
-    if (!directory)
-        return STATUS_BAD_INPUT;
-    struct spec spec;
-    struct store_submitted done = {0};
-    int status =
-        spec_parse(&spec, text, json_string_length(json_object_get(request, "text")), path, directory, NULL, err);
-    if (status)
-        return status;
-    status = store_submit(r->store, &spec, dataset_digests, &done, err);
-    if (!status) {
-        *body = submitted_to_json(&spec, &done);
-        if (r->scheduler)
-            scheduler_kick(r->scheduler);
-    }
-    spec_fini(&spec);
+    struct submit_job *job;
+    int status = submit_job_create(&job, request, err);
+    if (!status)
+        status = submit_job_prepare(job, err);
+    if (!status)
+        status = requests_submit(r, job, body, err);
+    submit_job_destroy(job);
+    return status;
+}
+
+int requests_submit(struct requests *r, struct submit_job *job, json_t **body, struct error *err)
+{
+    int status = submit_job_commit(job, r->store, body, err);
+    if (!status && r->scheduler)
+        scheduler_kick(r->scheduler);
     return status;
 }
 

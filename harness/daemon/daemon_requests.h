@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 #include "core/base/error.h"
+#include "harness/daemon/submit.h"
 #include "harness/queue/scheduler.h"
 
 struct requests {
@@ -25,6 +26,9 @@ int requests_check(const char *what, const json_t *request, struct error *err);
 /* Carry out `what`, which is checked first. STATUS_OK and *body (a new reference), or an error; nothing was changed
  * then. */
 int requests_handle(struct requests *r, const char *what, const json_t *request, json_t **body, struct error *err);
+
+/* The second part of "submit", after submit_job_prepare: the same reply. */
+int requests_submit(struct requests *r, struct submit_job *job, json_t **body, struct error *err);
 
 /* What a word means: a sweep of that name, else a run by the start of its id. *is_sweep tells; id gets the run's. */
 int requests_resolve(struct store *store, const char *word, bool *is_sweep, struct store_run *run, struct error *err);

@@ -59,7 +59,7 @@ void submit_print(const json_t *reply, FILE *out)
     fputc('\n', out);
 }
 
-int submit_check(const char *path, struct error *err)
+int submit_check(const char *path, const struct progress *progress, struct error *err)
 {
     struct spec spec;
     struct config before;
@@ -71,9 +71,83 @@ int submit_check(const char *path, struct error *err)
         bool same = i && strcmp(cfg.corpus, before.corpus) == 0 && strcmp(cfg.valid, before.valid) == 0 &&
                     strcmp(cfg.tokenizer, before.tokenizer) == 0;
         if (!same)
-            status = dataset_digests(&cfg, corpus, tokenizer, err);
+            status = dataset_digests_watched(&cfg, progress, corpus, tokenizer, err);
         before = cfg;
     }
     spec_fini(&spec);
     return status;
+}
+
+/* --------------------------------------------------------------------------------------------- into the queue */
+
+struct submit_job {
+    char *text, *path, *directory;
+    size_t size; /* of the text */
+    struct spec spec;
+    struct store_identities *ids;
+};
+
+static char *copy_field(const json_t *request, const char *name, struct error *err)
+{
+    const char *text = json_string_value(json_object_get(request, name));
+    if (!text)
+        error_set(err, STATUS_BAD_INPUT, "%s: want text", name);
+    return text ? memory_string(text) : NULL;
+}
+
+int submit_job_create(struct submit_job **out, const json_t *request, struct error *err)
+{
+    struct submit_job *job = memory_alloc(1, sizeof *job);
+    *out = NULL;
+    job->text = copy_field(request, "text", err);
+    job->size = json_string_length(json_object_get(request, "text"));
+    job->path = job->text ? copy_field(request, "path", err) : NULL;
+    job->directory = job->path ? copy_field(request, "directory", err) : NULL;
+    if (!job->directory) {
+        submit_job_destroy(job);
+        return STATUS_BAD_INPUT;
+    }
+    *out = job;
+    return STATUS_OK;
+}
+
+int submit_job_prepare(struct submit_job *job, struct error *err)
+{
+    int status = spec_parse(&job->spec, job->text, job->size, job->path, job->directory, NULL, err);
+    if (status)
+        return status;
+    job->ids = store_identities_create(dataset_digests);
+    return store_identities_prepare(job->ids, &job->spec, err);
+}
+
+static json_t *submitted_to_json(const struct spec *spec, const struct store_submitted *done)
+{
+    json_t *known = json_object();
+    for (int i = 0; i < RUN_STATES; i++)
+        json_object_set_new(known, run_state_name(i), json_integer(done->known[i]));
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "sweep", spec->name, "pack",
+                     (json_int_t)spec->limits.pack, "runs", (json_int_t)done->runs, "fresh", (json_int_t)done->fresh,
+                     "requeued", (json_int_t)done->requeued, "doubles", (json_int_t)done->doubles, "dropped",
+                     (json_int_t)done->dropped, "dropped_queued", (json_int_t)done->dropped_queued, "known", known);
+}
+
+int submit_job_commit(struct submit_job *job, struct store *store, json_t **body, struct error *err)
+{
+    struct store_submitted done = {0};
+    int status = store_submit_named(store, &job->spec, job->ids, &done, err);
+    if (!status)
+        *body = submitted_to_json(&job->spec, &done);
+    return status;
+}
+
+void submit_job_destroy(struct submit_job *job)
+{
+    if (!job)
+        return;
+    store_identities_destroy(job->ids);
+    spec_fini(&job->spec);
+    free(job->text);
+    free(job->path);
+    free(job->directory);
+    free(job);
 }

@@ -134,8 +134,17 @@ int store_run_after(struct store *s, const char *id, struct spec_after *after, s
 /* --------------------------------------------------------------------------------------------------- sweeps */
 
 /* The digests of a configuration's data: dataset_digests. Called once for each different set of data keys. Reading a
- * big corpus takes long: call it beforehand where that matters, it remembers. */
+ * big corpus takes long, and what it names may be anything: see store_identities_prepare. */
 typedef int store_digests(const struct config *cfg, char *corpus, char *tokenizer, struct error *err);
+
+/* Names and full JSON of many configurations, faster than one by one. */
+struct store_identities;
+struct store_identities *store_identities_create(store_digests *digests);
+void store_identities_destroy(struct store_identities *ids); /* NULL is fine */
+
+/* Take the digests of all of a sweep's data beforehand, on any thread: no store is needed, and store_submit_named reads
+ * no data then. */
+int store_identities_prepare(struct store_identities *ids, const struct spec *spec, struct error *err);
 
 struct store_submitted {
     int64_t runs;              /* of the sweep, after doubles */
@@ -152,6 +161,10 @@ struct store_submitted {
  * All or nothing. */
 int store_submit(struct store *s, const struct spec *spec, store_digests *digests, struct store_submitted *out,
                  struct error *err);
+
+/* The same with names that are the caller's, prepared or not. */
+int store_submit_named(struct store *s, const struct spec *spec, struct store_identities *ids,
+                       struct store_submitted *out, struct error *err);
 
 /* STATUS_BAD_INPUT, with the nearest name, when there is no such sweep. */
 int store_sweep_find(struct store *s, const char *name, struct error *err);

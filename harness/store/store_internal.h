@@ -68,11 +68,6 @@ void store_read_run(sqlite3_stmt *row, struct store_run *run);
 int store_add_event(struct store *s, const char *sweep, const char *run, int attempt, const char *kind,
                     const char *text, struct error *err);
 
-/* Names and full JSON of many configurations, faster than one by one. */
-struct store_identities;
-struct store_identities *store_identities_create(store_digests *digests);
-void store_identities_destroy(struct store_identities *ids);
-
 /* The id and the JSON of a finished configuration; the text is good until the next call. */
 int store_identify(struct store_identities *ids, const struct config *cfg, char id[CONFIG_ID], const char **json,
                    struct error *err);

@@ -336,19 +336,26 @@ static int submit_all(struct submission *sub, struct error *err)
 int store_submit(struct store *s, const struct spec *spec, store_digests *digests, struct store_submitted *out,
                  struct error *err)
 {
+    struct store_identities *ids = store_identities_create(digests);
+    int status = store_submit_named(s, spec, ids, out, err);
+    store_identities_destroy(ids);
+    return status;
+}
+
+int store_submit_named(struct store *s, const struct spec *spec, struct store_identities *ids,
+                       struct store_submitted *out, struct error *err)
+{
     *out = (struct store_submitted){0};
-    struct submission sub = {.s = s, .spec = spec, .now = store_now(), .out = out};
+    struct submission sub = {.s = s, .spec = spec, .now = store_now(), .out = out, .ids = ids};
     int status = store_begin(s, true, err);
     if (status)
         return status;
-    sub.ids = store_identities_create(digests);
     sub.points = spec_points_create(spec);
     json_t *object = spec_after_to_json(&spec->after);
     sub.after = json_dumps(object, JSON_COMPACT);
     json_decref(object);
     status = submit_all(&sub, err);
     free(sub.after);
-    store_identities_destroy(sub.ids);
     spec_points_destroy(sub.points);
     if (status) {
         store_rollback(s);

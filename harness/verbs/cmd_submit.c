@@ -6,6 +6,7 @@
 #include "harness/verbs/commands.h"
 #include "harness/base/options.h"
 #include "harness/daemon/submit.h"
+#include "harness/verbs/spec_print.h"
 
 static int submit_exec(int argc, char **argv, struct error *err)
 {
@@ -18,7 +19,7 @@ static int submit_exec(int argc, char **argv, struct error *err)
     if (!status && operands != 1)
         status = command_usage(&cmd_submit, err, "wants one sweep file");
     if (!status)
-        status = submit_check(argv[1], err);
+        status = spec_check(argv[1], err);
     if (!status)
         status = submit_request(argv[1], &body, err);
     if (!status)
