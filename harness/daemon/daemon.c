@@ -18,7 +18,7 @@
 #include "harness/daemon/daemon_submit.h"
 #include "harness/base/log_writer.h"
 
-enum { WAITING_MS = 50, PATIENT_US = 30000000 };
+enum { WAITING_MS = 50, PATIENT_US = 30000000, STUCK_US = 1000000 };
 
 /* A request that cannot be answered yet: one that waits for runs to end, or for the store to be free. */
 struct pending {
@@ -28,12 +28,13 @@ struct pending {
     struct submit_job *job; /* of a "submit", made ready; NULL of others */
     bool waits;             /* a "wait", else one that is tried again */
     uint64_t since;         /* uv_hrtime */
+    uint64_t asked;         /* whether it waits for what can never come; 0: not yet */
 };
 
 struct daemon {
     struct engine engine;
     struct log_writer log;
-    bool echo, stopping, leaving, news;
+    bool echo, stopping, leaving, news, later;
     struct server *server;
     struct pending *pending;
     struct submissions submissions;
@@ -87,7 +88,7 @@ static void postpone(struct daemon *d, struct server_client *client, json_t *req
                      bool waits)
 {
     struct pending *p = memory_alloc(1, sizeof *p);
-    *p = (struct pending){d->pending, client, json_incref(request), job, waits, uv_hrtime()};
+    *p = (struct pending){d->pending, client, json_incref(request), job, waits, uv_hrtime(), 0};
     d->pending = p;
     look_soon(d);
 }
@@ -107,6 +108,32 @@ static bool answer_wait(struct daemon *d, struct server_client *client, json_t *
     return status || finished;
 }
 
+/* A wait for what can never come is answered too; asked once a second at most, since it looks at the whole queue. */
+static bool answer_stuck(struct daemon *d, struct server_client *client, json_t *request, uint64_t *asked)
+{
+    char why[1024];
+    const char *word = json_string_value(json_object_get(request, "what"));
+    if (!d->news && *asked)
+        return false;
+    if (*asked && uv_hrtime() - *asked < STUCK_US * 1000ull) {
+        d->later = true;
+        return false;
+    }
+    *asked = uv_hrtime();
+    if (requests_stuck(&d->requests, word, why, sizeof why, NULL) || !why[0])
+        return false;
+    server_reply(client, request, json_pack("{s:b, s:s}", "done", 0, "stuck", why));
+    return true;
+}
+
+/* What was submitted and can never start here stands in the log too. */
+static void tell_warnings(struct daemon *d, const json_t *body)
+{
+    const json_t *warnings = json_object_get(body, "warnings");
+    for (size_t i = 0; i < json_array_size(warnings); i++)
+        say(d, "%s", json_string_value(json_array_get(warnings, i)));
+}
+
 /* False when another process holds the database for now, so that it pays to try again. */
 static bool answer(struct daemon *d, struct server_client *client, json_t *request, struct submit_job *job, bool last)
 {
@@ -115,12 +142,14 @@ static bool answer(struct daemon *d, struct server_client *client, json_t *reque
     struct error err = {0};
     int status = job ? requests_submit(&d->requests, job, &body, &err)
                      : requests_handle(&d->requests, what, request, &body, &err);
-    if (!status)
+    if (!status) {
+        tell_warnings(d, body);
         server_reply(client, request, body);
-    else if (!last && err.status == STATUS_FAILED && store_trouble(d->engine.store) == STORE_BUSY)
+    } else if (!last && err.status == STATUS_FAILED && store_trouble(d->engine.store) == STORE_BUSY) {
         return false;
-    else
+    } else {
         server_refuse(client, request, &err);
+    }
     return true;
 }
 
@@ -197,8 +226,9 @@ static void look_at_pending(struct daemon *d)
         bool last = (uv_hrtime() - p->since) / 1000 > PATIENT_US;
         struct server_client *client = p->client;
         json_t *request = json_incref(p->request);
-        bool waits = p->waits,
-             answered = waits ? d->news && answer_wait(d, client, request) : answer(d, client, request, p->job, last);
+        bool waits = p->waits, answered = waits ? (d->news && answer_wait(d, client, request)) ||
+                                                      answer_stuck(d, client, request, &p->asked)
+                                                : answer(d, client, request, p->job, last);
         json_decref(request);
         if (!answered) {
             p = p->next;
@@ -235,11 +265,12 @@ static bool retries_pending(const struct daemon *d)
 static void on_timer(uv_timer_t *timer)
 {
     struct daemon *d = timer->data;
+    d->later = false;
     look_at_pending(d);
-    d->news = false;
+    d->news = d->later; /* what was asked a moment ago is asked again */
     if (d->stopping && (d->leaving || scheduler_live(d->engine.scheduler) == 0))
         end_loop(d);
-    else if (d->stopping || retries_pending(d))
+    else if (d->stopping || d->later || retries_pending(d))
         look_soon(d);
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/base/memory.h"
 #include "core/base/version.h"
+#include "harness/queue/waiting.h"
 #include "harness/store/store_queue.h"
 
 static const char *text_of(const json_t *request, const char *name, struct error *err)
@@ -42,10 +43,11 @@ static json_t *changed_to_json(const struct store_changed *c)
 static int do_ping(struct requests *r, const json_t *request, json_t **body, struct error *err)
 {
     (void)request, (void)err;
-    *body = json_pack("{s:i, s:s, s:s, s:I, s:i, s:s}", "pid", (int)getpid(), "version", version_string(), "revision",
-                      version_revision(), "started", (json_int_t)r->started, "live",
+    *body = json_pack("{s:i, s:s, s:s, s:I, s:i, s:s, s:o}", "pid", (int)getpid(), "version", version_string(),
+                      "revision", version_revision(), "started", (json_int_t)r->started, "live",
                       r->scheduler ? scheduler_live(r->scheduler) : 0, "trouble",
-                      r->scheduler ? scheduler_trouble(r->scheduler) : "");
+                      r->scheduler ? scheduler_trouble(r->scheduler) : "", "pools",
+                      r->scheduler ? scheduler_pools(r->scheduler) : json_null());
     return STATUS_OK;
 }
 
@@ -72,11 +74,29 @@ static int do_submit(struct requests *r, const json_t *request, json_t **body, s
     return status;
 }
 
+/* What of a sweep just submitted can never start here, as "warnings". */
+static void add_warnings(struct requests *r, json_t *body)
+{
+    json_t *pools = scheduler_pools(r->scheduler), *groups = NULL, *warnings = json_array();
+    const char *sweep = json_string_value(json_object_get(body, "sweep"));
+    const json_t *group;
+    size_t i;
+    waiting_collect(r->store, sweep, pools, store_now(), &groups, NULL);
+    for (i = 0; (group = json_array_get(groups, i)); i++)
+        if (json_is_true(json_object_get(group, "never")))
+            json_array_append(warnings, json_object_get(group, "text"));
+    json_object_set_new(body, "warnings", warnings);
+    json_decref(groups);
+    json_decref(pools);
+}
+
 int requests_submit(struct requests *r, struct submit_job *job, json_t **body, struct error *err)
 {
     int status = submit_job_commit(job, r->store, body, err);
-    if (!status && r->scheduler)
+    if (!status && r->scheduler) {
+        add_warnings(r, *body);
         scheduler_kick(r->scheduler);
+    }
     return status;
 }
 
@@ -168,6 +188,21 @@ int requests_finished(struct store *store, const char *word, bool *finished, boo
         return STATUS_OK;
     }
     return store_sweep_finished(store, word, finished, all_done, err);
+}
+
+int requests_stuck(struct requests *r, const char *word, char *text, size_t room, struct error *err)
+{
+    struct store_run run;
+    bool is_sweep;
+    text[0] = '\0';
+    int status = requests_resolve(r->store, word, &is_sweep, &run, err);
+    if (status || (!is_sweep && run.state != RUN_QUEUED))
+        return status;
+    json_t *pools = r->scheduler ? scheduler_pools(r->scheduler) : NULL;
+    status =
+        waiting_stuck(r->store, is_sweep ? word : NULL, is_sweep ? NULL : &run, pools, store_now(), text, room, err);
+    json_decref(pools);
+    return status;
 }
 
 int requests_check(const char *what, const json_t *request, struct error *err)

@@ -36,4 +36,8 @@ int requests_resolve(struct store *store, const char *word, bool *is_sweep, stru
 /* Whether a sweep (or a run) has nothing queued or live, and whether all of it is done. */
 int requests_finished(struct store *store, const char *word, bool *finished, bool *all_done, struct error *err);
 
+/* Whether nothing of a sweep, or of a run, that is still queued can ever start, and nothing of it is live: text says
+ * why then, else it is "". */
+int requests_stuck(struct requests *r, const char *word, char *text, size_t room, struct error *err);
+
 #endif

@@ -10,6 +10,7 @@
 
 #include "core/base/memory.h"
 #include "harness/daemon/daemon_requests.h"
+#include "harness/queue/waiting.h"
 #include "harness/store/status.h"
 #include "harness/daemon/submit.h"
 
@@ -18,6 +19,7 @@ enum { DRAW_MS = 250, LINES_MOST = 40, GONE_MS = 20, GIVE_UP_MS = 1000 };
 struct foreground {
     struct engine engine;
     char sweep[SPEC_NAME];
+    char stuck[1024]; /* why what is left can never start */
     bool terminal, news, stopping, killing, over, done;
     int drawn; /* lines on the screen that are ours */
     uint64_t begun, killed;
@@ -122,7 +124,12 @@ static void on_check(uv_timer_t *timer)
         return;
     if (requests_finished(f->engine.store, f->sweep, &finished, &f->done, NULL) != STATUS_OK)
         return;
-    if (finished || f->stopping)
+    if (!finished && !f->stopping) {
+        json_t *pools = scheduler_pools(f->engine.scheduler);
+        waiting_stuck(f->engine.store, f->sweep, NULL, pools, store_now(), f->stuck, sizeof f->stuck, NULL);
+        json_decref(pools);
+    }
+    if (finished || f->stopping || f->stuck[0])
         end_loop(f);
 }
 
@@ -232,6 +239,8 @@ static int report(struct foreground *f, struct error *err)
         return STATUS_OK;
     if (f->stopping)
         return error_set(err, STATUS_STOPPED, "stopped; the same command goes on with it");
+    if (f->stuck[0])
+        return error_set(err, STATUS_FAILED, "what is left can never start: %s", f->stuck);
     return error_set(err, STATUS_FAILED,
                      "not all runs are done; 'taper status' says why, 'taper retry %s' queues them again", f->sweep);
 }

@@ -57,6 +57,10 @@ void submit_print(const json_t *reply, FILE *out)
     if (number(reply, "pack") > 1)
         fprintf(out, "; up to %lld of equal shape share a worker", number(reply, "pack"));
     fputc('\n', out);
+    json_t *warning;
+    size_t i;
+    json_array_foreach(json_object_get(reply, "warnings"), i, warning)
+        fprintf(out, "warning: %s\n", json_string_value(warning));
 }
 
 int submit_check(const char *path, const struct progress *progress, struct error *err)

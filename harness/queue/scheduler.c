@@ -10,6 +10,7 @@
 #include "core/base/memory.h"
 #include "harness/base/libraries.h"
 #include "harness/queue/scheduler_internal.h"
+#include "harness/queue/waiting.h"
 #include "harness/store/store_queue.h"
 
 void scheduler_log(struct scheduler *s, const char *format, ...)
@@ -187,6 +188,11 @@ int scheduler_unfinished(const struct scheduler *s)
     for (const struct job *job = s->jobs; job; job = job->next)
         n += !job->ended;
     return n;
+}
+
+json_t *scheduler_pools(const struct scheduler *s)
+{
+    return waiting_pools(s->o.executors[0]);
 }
 
 json_t *scheduler_to_json(const struct scheduler *s)

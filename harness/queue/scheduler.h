@@ -86,6 +86,9 @@ int scheduler_unfinished(const struct scheduler *s);
 /* Why it cannot go on; "" when it can. */
 const char *scheduler_trouble(const struct scheduler *s);
 
+/* The pools of the executor that new attempts go to (waiting.h). A new reference. */
+json_t *scheduler_pools(const struct scheduler *s);
+
 /* The live attempts: [{"run":..,"attempt":..,"slot":..,"pack":..,"state":"running|stopping|ended"}]. A new reference.
  */
 json_t *scheduler_to_json(const struct scheduler *s);

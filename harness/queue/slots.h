@@ -60,6 +60,9 @@ int slots_total(const struct slots *s, int pool);
 int slots_widest(const struct slots *s, int pool);
 int slots_free(const struct slots *s, int pool);
 
+/* Why there are no GPUs, or not those that were meant; "" otherwise. Lives as long as the slots, until refreshed. */
+const char *slots_missing(const struct slots *s);
+
 /* Ask the driver again who uses what. Cheap without GPUs. */
 void slots_refresh(struct slots *s);
 

@@ -37,6 +37,11 @@ static json_t *gpu_to_json(const struct slots *s, const struct gpu *gpu)
     return row;
 }
 
+const char *slots_missing(const struct slots *s)
+{
+    return s->missing;
+}
+
 json_t *slots_to_json(const struct slots *s)
 {
     json_t *list = json_array();
