@@ -61,15 +61,16 @@ static int do_live(struct requests *r, const json_t *request, json_t **body, str
     return STATUS_OK;
 }
 
-static json_t *submitted_to_json(const struct spec *spec, const struct store_submitted *done)
+static json_t *submitted_to_json(const struct spec *spec, const struct store_submitted *done, bool dry, json_t *notes)
 {
     json_t *known = json_object();
     for (int i = 0; i < RUN_STATES; i++)
         json_object_set_new(known, run_state_name(i), json_integer(done->known[i]));
-    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "sweep", spec->name, "pack",
-                     (json_int_t)spec->limits.pack, "runs", (json_int_t)done->runs, "fresh", (json_int_t)done->fresh,
-                     "requeued", (json_int_t)done->requeued, "doubles", (json_int_t)done->doubles, "dropped",
-                     (json_int_t)done->dropped, "dropped_queued", (json_int_t)done->dropped_queued, "known", known);
+    return json_pack("{s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:O}", "sweep", spec->name, "dry", (int)dry,
+                     "pack", (json_int_t)spec->limits.pack, "runs", (json_int_t)done->runs, "fresh",
+                     (json_int_t)done->fresh, "requeued", (json_int_t)done->requeued, "doubles",
+                     (json_int_t)done->doubles, "dropped", (json_int_t)done->dropped, "dropped_queued",
+                     (json_int_t)done->dropped_queued, "known", known, "notes", notes);
 }
 
 static int do_submit(struct requests *r, const json_t *request, json_t **body, struct error *err)
@@ -81,24 +82,26 @@ static int do_submit(struct requests *r, const json_t *request, json_t **body, s
         directory = text_of(request, "directory", err);
     if (!directory)
         return STATUS_BAD_INPUT;
+    const bool dry = json_is_true(json_object_get(request, "dry"));
     struct spec spec;
     struct store_submitted done = {0};
     int status =
         spec_parse(&spec, text, json_string_length(json_object_get(request, "text")), path, directory, NULL, err);
     if (status)
         return status;
-    status = store_submit(r->store, &spec, dataset_digests, &done, err);
-    if (!status) {
-        *body = submitted_to_json(&spec, &done);
-        if (r->scheduler)
-            scheduler_kick(r->scheduler);
-    }
+    json_t *notes = json_array();
+    status = store_submit(r->store, &spec, dataset_digests, dry, notes, &done, err);
+    if (!status)
+        *body = submitted_to_json(&spec, &done, dry, notes);
+    if (!status && !dry && r->scheduler)
+        scheduler_kick(r->scheduler);
+    json_decref(notes);
     spec_fini(&spec);
     return status;
 }
 
-typedef int change(struct requests *r, const char *sweep, const char *run, struct store_changed *out,
-                   struct error *err);
+typedef int change(struct requests *r, const json_t *request, const char *sweep, const char *run,
+                   struct store_changed *out, struct error *err);
 
 static int on_target(struct requests *r, const json_t *request, change *apply, json_t **body, struct error *err)
 {
@@ -110,25 +113,26 @@ static int on_target(struct requests *r, const json_t *request, change *apply, j
         return STATUS_BAD_INPUT;
     int status = requests_resolve(r->store, word, &is_sweep, &run, err);
     if (!status)
-        status = apply(r, is_sweep ? word : NULL, is_sweep ? NULL : run.id, &changed, err);
+        status = apply(r, request, is_sweep ? word : NULL, is_sweep ? NULL : run.id, &changed, err);
     if (!status)
         *body = changed_to_json(&changed);
     return status;
 }
 
-static int apply_cancel(struct requests *r, const char *sweep, const char *run, struct store_changed *out,
-                        struct error *err)
+static int apply_cancel(struct requests *r, const json_t *request, const char *sweep, const char *run,
+                        struct store_changed *out, struct error *err)
 {
+    (void)request;
     int status = store_cancel(r->store, sweep, run, "asked for", out, err);
     if (!status && out->live && r->scheduler)
         scheduler_cancel(r->scheduler);
     return status;
 }
 
-static int apply_retry(struct requests *r, const char *sweep, const char *run, struct store_changed *out,
-                       struct error *err)
+static int apply_retry(struct requests *r, const json_t *request, const char *sweep, const char *run,
+                       struct store_changed *out, struct error *err)
 {
-    int status = store_retry(r->store, sweep, run, out, err);
+    int status = store_retry(r->store, sweep, run, json_is_true(json_object_get(request, "done")), out, err);
     if (!status && r->scheduler)
         scheduler_kick(r->scheduler);
     return status;
@@ -192,10 +196,11 @@ int requests_check(const char *what, const json_t *request, struct error *err)
     static const struct {
         const char *request, *field;
         bool text; /* else true or false */
-    } fields[] = {{"submit", "text", true}, {"submit", "path", true}, {"submit", "directory", true},
-                  {"cancel", "what", true}, {"retry", "what", true},  {"wait", "what", true},
-                  {"pause", "sweep", true}, {"pause", "all", false},  {"resume", "sweep", true},
-                  {"resume", "all", false}, {"stop", "kill", false},  {"stop", "workers", false}};
+    } fields[] = {{"submit", "text", true}, {"submit", "path", true},  {"submit", "directory", true},
+                  {"submit", "dry", false}, {"retry", "done", false},  {"cancel", "what", true},
+                  {"retry", "what", true},  {"wait", "what", true},    {"pause", "sweep", true},
+                  {"pause", "all", false},  {"resume", "sweep", true}, {"resume", "all", false},
+                  {"stop", "kill", false},  {"stop", "workers", false}};
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         const json_t *value = json_object_get(request, fields[i].field);
         if (strcmp(fields[i].request, what) != 0 || !value)
