@@ -93,15 +93,15 @@ static void add_warnings(struct requests *r, json_t *body)
 int requests_submit(struct requests *r, struct submit_job *job, json_t **body, struct error *err)
 {
     int status = submit_job_commit(job, r->store, body, err);
-    if (!status && r->scheduler) {
+    if (!status && r->scheduler && !json_is_true(json_object_get(*body, "dry"))) {
         add_warnings(r, *body);
         scheduler_kick(r->scheduler);
     }
     return status;
 }
 
-typedef int change(struct requests *r, const char *sweep, const char *run, struct store_changed *out,
-                   struct error *err);
+typedef int change(struct requests *r, const json_t *request, const char *sweep, const char *run,
+                   struct store_changed *out, struct error *err);
 
 static int on_target(struct requests *r, const json_t *request, change *apply, json_t **body, struct error *err)
 {
@@ -113,25 +113,26 @@ static int on_target(struct requests *r, const json_t *request, change *apply, j
         return STATUS_BAD_INPUT;
     int status = requests_resolve(r->store, word, &is_sweep, &run, err);
     if (!status)
-        status = apply(r, is_sweep ? word : NULL, is_sweep ? NULL : run.id, &changed, err);
+        status = apply(r, request, is_sweep ? word : NULL, is_sweep ? NULL : run.id, &changed, err);
     if (!status)
         *body = changed_to_json(&changed);
     return status;
 }
 
-static int apply_cancel(struct requests *r, const char *sweep, const char *run, struct store_changed *out,
-                        struct error *err)
+static int apply_cancel(struct requests *r, const json_t *request, const char *sweep, const char *run,
+                        struct store_changed *out, struct error *err)
 {
+    (void)request;
     int status = store_cancel(r->store, sweep, run, "asked for", out, err);
     if (!status && out->live && r->scheduler)
         scheduler_cancel(r->scheduler);
     return status;
 }
 
-static int apply_retry(struct requests *r, const char *sweep, const char *run, struct store_changed *out,
-                       struct error *err)
+static int apply_retry(struct requests *r, const json_t *request, const char *sweep, const char *run,
+                       struct store_changed *out, struct error *err)
 {
-    int status = store_retry(r->store, sweep, run, out, err);
+    int status = store_retry(r->store, sweep, run, json_is_true(json_object_get(request, "done")), out, err);
     if (!status && r->scheduler)
         scheduler_kick(r->scheduler);
     return status;
@@ -210,10 +211,11 @@ int requests_check(const char *what, const json_t *request, struct error *err)
     static const struct {
         const char *request, *field;
         bool text; /* else true or false */
-    } fields[] = {{"submit", "text", true}, {"submit", "path", true}, {"submit", "directory", true},
-                  {"cancel", "what", true}, {"retry", "what", true},  {"wait", "what", true},
-                  {"pause", "sweep", true}, {"pause", "all", false},  {"resume", "sweep", true},
-                  {"resume", "all", false}, {"stop", "kill", false},  {"stop", "workers", false}};
+    } fields[] = {{"submit", "text", true}, {"submit", "path", true},  {"submit", "directory", true},
+                  {"submit", "dry", false}, {"retry", "done", false},  {"cancel", "what", true},
+                  {"retry", "what", true},  {"wait", "what", true},    {"pause", "sweep", true},
+                  {"pause", "all", false},  {"resume", "sweep", true}, {"resume", "all", false},
+                  {"stop", "kill", false},  {"stop", "workers", false}};
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         const json_t *value = json_object_get(request, fields[i].field);
         if (strcmp(fields[i].request, what) != 0 || !value)
