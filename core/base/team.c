@@ -111,7 +111,7 @@ static bool claim(struct member *queue, uint64_t stage, size_t length, size_t *i
     const uint64_t base = stage << COUNT_BITS;
     uint64_t seen = atomic_load_explicit(&queue->claimed, memory_order_relaxed), next;
     do {
-        if (seen >= base + length)
+        if (!length || seen >= base + length)
             return false;
         next = seen < base ? base : seen;
     } while (!atomic_compare_exchange_weak(&queue->claimed, &seen, next + 1));
