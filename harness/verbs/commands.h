@@ -23,6 +23,7 @@ extern const struct command cmd_devices;
 extern const struct command cmd_eval;
 extern const struct command cmd_export;
 extern const struct command cmd_fold;
+extern const struct command cmd_forget;
 extern const struct command cmd_generate;
 extern const struct command cmd_help;
 extern const struct command cmd_import;
