@@ -115,7 +115,7 @@ static int plot_exec(int argc, char **argv, struct error *err)
 static const struct option_row plot_options[] = {
     {"sweep", 0, "NAME", "of this sweep (default: the one submitted last that has data for it)"},
     {"metric", 0, "NAME[,NAME]...",
-     "in place of an id: any number that steps record, a panel each (margin, entropy, c:final_norm ...)"},
+     "in place of an id: any number that steps record, a panel each (margin, entropy, c:final_norm; c: a line a site)"},
     {"x", 0, "step|tokens|time", "what --metric is drawn against"},
     RESULT_CHOICE_ROWS,
     {"format", 'f', "svg|png|pdf|gp", "svg (default), png, pdf, or gp: the gnuplot script with its data"},
