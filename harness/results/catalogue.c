@@ -99,6 +99,16 @@ const struct catalogue_entry *catalogue_figure(int i)
     return i >= 0 && i < FIGURES ? &figures[i] : NULL;
 }
 
+int catalogue_tables(void)
+{
+    return TABLES;
+}
+
+int catalogue_figures(void)
+{
+    return FIGURES;
+}
+
 static const struct catalogue_entry *entry_at(int i, bool figure)
 {
     return figure ? catalogue_figure(i) : catalogue_table(i);

@@ -38,6 +38,10 @@ struct catalogue_entry {
 const struct catalogue_entry *catalogue_table(int i);
 const struct catalogue_entry *catalogue_figure(int i);
 
+/* How many there are of each. */
+int catalogue_tables(void);
+int catalogue_figures(void);
+
 /* By its id, or by that without fig- or table- ("loss"); NULL: none. */
 const struct catalogue_entry *catalogue_find(const char *name, bool figure);
 
