@@ -32,6 +32,7 @@ struct catalogue_entry {
     const char *caption;       /* under a figure of the report */
     const char *needs;         /* what it takes to have data; a table's stands in its layout */
     struct figure_shape shape; /* width 0: a table */
+    const char *aside;         /* SQL: of a figure, one more text for its small print, NULL or none: nothing; or NULL */
 };
 
 /* The i-th in the order of the paper, tables or figures; NULL past the last. */

@@ -98,15 +98,28 @@ static void put_seeds(FILE *out, const struct plot_data *d)
         fprintf(out, "; %d value%s missing or not finite", d->left_out, d->left_out > 1 ? "s" : "");
 }
 
+/* What this figure has to say besides, on the heap; NULL: nothing. */
+static int say_aside(char **out, struct results *from, const struct catalogue_entry *e, struct error *err)
+{
+    struct result_rows rows = {0};
+    int status = e->aside ? result_query(&rows, from->store, e->id, e->aside, NULL, err) : STATUS_OK;
+    if (!status && rows.rows > 0 && result_text(&rows, 0, 0))
+        *out = memory_string(result_text(&rows, 0, 0));
+    result_rows_fini(&rows);
+    return status;
+}
+
 /* What every figure says of itself: the sweep, its runs, the seeds behind a line, what is not there, the program. */
 static int make_caption(struct plot_image *image, struct results *from, const struct drawing *f, int page,
                         struct error *err)
 {
-    char *runs = NULL, *unfinished = NULL;
+    char *runs = NULL, *unfinished = NULL, *aside = NULL;
     size_t size = 0;
     int status = result_sweep_runs(from->store, image->sweep, &runs, err);
     if (!status)
         status = say_unfinished(&unfinished, from, err);
+    if (!status)
+        status = say_aside(&aside, from, f->e, err);
     if (!status) {
         char *program = result_program();
         const char *baseline = from->groups.baseline;
@@ -115,6 +128,8 @@ static int make_caption(struct plot_image *image, struct results *from, const st
         put_seeds(out, &f->d);
         if (*unfinished)
             fprintf(out, "; not done: %s", unfinished);
+        if (aside)
+            fprintf(out, "; %s", aside);
         if (baseline && strcmp(baseline, "baseline") != 0)
             fprintf(out, "; baseline: %s", baseline);
         if (image->pages > 1)
@@ -125,6 +140,7 @@ static int make_caption(struct plot_image *image, struct results *from, const st
         fclose(out);
         free(program);
     }
+    free(aside);
     free(unfinished);
     free(runs);
     return status;

@@ -146,6 +146,28 @@ fi
 check 'the baseline leads every part' same 2 "$("$TAPER" plot fig-loss --format gp --out "$T/m.gp" > "$T/o" &&
     cat "$T/m.gp" "$T/m-2.gp" | grep -c '^series_name\[1\] = "baseline"')"
 
+# ---- a last evaluation that reads the whole split is no point of a curve over fewer tokens
+aside() { # SWEEP OPTION...: what the small print says of it
+    "$TAPER" plot fig-loss --format gp --out - --sweep "$@" 2> /dev/null | tr '\n' ' ' | sed 's/\\n/ /g' |
+        grep -o 'not in the curve: [^;]*'
+}
+check 'a sweep that evaluates on fewer runs' sweep cut <<'END'
+variants:
+  a: {taper.sites: none, train.lr: 7e-3, eval.tokens: 256}
+  b: {taper.sites: all, train.lr: 7e-3, eval.tokens: 256}
+grid: {seed: [0, 1]}
+END
+whole=$("$TAPER" query --csv "SELECT max(e.tokens) FROM eval e JOIN run r ON r.id = e.run WHERE r.sweep = 'cut'" | tail -1)
+check 'the evaluations left out of the curve are said' same \
+    "not in the curve: the last evaluation of 4 of 4 runs, over other tokens ($whole)" "$(aside cut)"
+check 'of the runs that are drawn' same \
+    "not in the curve: the last evaluation of 2 of 2 runs, over other tokens ($whole)" "$(aside cut --where variant=b)"
+check 'a sweep whose evaluations all read the same runs' sweep whole <<'END'
+variants: {a: {taper.sites: none, train.lr: 6e-3, eval.tokens: 0}}
+grid: {seed: [0]}
+END
+check 'and has nothing to say' same '' "$(aside whole)"
+
 # ---- any number that was recorded
 metric() { "$TAPER" plot --sweep grid --format gp --out - "$@"; }
 check 'any metrics, a panel each' bash -c '"$TAPER" plot --sweep grid --metric margin,entropy,c:final_norm --format gp \
