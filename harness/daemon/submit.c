@@ -7,6 +7,7 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/data/dataset.h"
+#include "harness/daemon/sweep_copy.h"
 #include "harness/spec/spec.h"
 
 int submit_request(const char *path, json_t **body, struct error *err)
@@ -142,6 +143,11 @@ int submit_job_commit(struct submit_job *job, struct store *store, json_t **body
     if (!status)
         *body = submitted_to_json(&job->spec, &done);
     return status;
+}
+
+int submit_job_keep(const struct submit_job *job, const struct home *home, struct error *err)
+{
+    return sweep_copy_write(home, job->spec.name, job->text, job->size, job->path, job->directory, err);
 }
 
 void submit_job_destroy(struct submit_job *job)
