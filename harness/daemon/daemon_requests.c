@@ -93,6 +93,21 @@ static void add_warnings(struct requests *r, json_t *body)
     json_decref(pools);
 }
 
+/* The sweep is queued, whatever becomes of its copy. */
+static void keep_copy(struct requests *r, const struct submit_job *job, json_t *body)
+{
+    struct error why = {0};
+    if (submit_job_keep(job, r->home, &why) == STATUS_OK)
+        return;
+    json_t *warnings = json_object_get(body, "warnings");
+    if (!warnings) {
+        warnings = json_array();
+        json_object_set_new(body, "warnings", warnings);
+    }
+    json_array_append_new(warnings,
+                          json_sprintf("the sweep is queued, but not kept for 'taper rebuild': %s", why.text));
+}
+
 int requests_submit(struct requests *r, struct submit_job *job, json_t **body, struct error *err)
 {
     int status = submit_job_commit(job, r->store, body, err);
@@ -100,6 +115,8 @@ int requests_submit(struct requests *r, struct submit_job *job, json_t **body, s
         add_warnings(r, *body);
         scheduler_kick(r->scheduler);
     }
+    if (!status)
+        keep_copy(r, job, *body);
     return status;
 }
 

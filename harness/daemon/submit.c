@@ -10,6 +10,7 @@
 #include "core/base/memory.h"
 #include "core/data/dataset.h"
 #include "harness/daemon/client.h"
+#include "harness/daemon/sweep_copy.h"
 #include "harness/spec/spec.h"
 
 int submit_request(const char *path, json_t **body, struct error *err)
@@ -278,6 +279,13 @@ int submit_job_commit(struct submit_job *job, struct store *store, json_t **body
         *body = submitted_to_json(&job->spec, &done, job->dry, notes);
     json_decref(notes);
     return status;
+}
+
+int submit_job_keep(const struct submit_job *job, const struct home *home, struct error *err)
+{
+    if (job->dry)
+        return STATUS_OK;
+    return sweep_copy_write(home, job->spec.name, job->text, job->size, job->path, job->directory, err);
 }
 
 void submit_job_destroy(struct submit_job *job)

@@ -28,6 +28,10 @@ int submit_job_prepare(struct submit_job *job, struct error *err);
 
 /* Queue what was prepared; *body is the reply (a new reference). May be tried again when the store was busy. */
 int submit_job_commit(struct submit_job *job, struct store *store, json_t **body, struct error *err);
+
+/* Keep what was queued as HOME/sweeps/SWEEP.yaml (sweep_copy.h). */
+int submit_job_keep(const struct submit_job *job, const struct home *home, struct error *err);
+
 void submit_job_destroy(struct submit_job *job); /* NULL is fine */
 
 /* The same request made without doing it: the reply says what would be. `given` is --home; where that is no home yet,

@@ -31,6 +31,7 @@ extern const struct command cmd_log;
 extern const struct command cmd_pause;
 extern const struct command cmd_plot;
 extern const struct command cmd_query;
+extern const struct command cmd_rebuild;
 extern const struct command cmd_report;
 extern const struct command cmd_resume;
 extern const struct command cmd_retry;
