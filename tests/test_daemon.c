@@ -145,6 +145,7 @@ static void rubbish_is_answered(void **state)
                                  "{\"v\":1,\"do\":\"resume\",\"all\":\"yes\"}\n",
                                  "{\"v\":1,\"do\":\"stop\",\"kill\":1}\n",
                                  "{\"v\":1,\"do\":\"cancel\",\"what\":{}}\n",
+                                 "{\"v\":1,\"do\":\"forget\",\"what\":\"a\",\"yes\":\"no\"}\n",
                                  "{\"v\":1,\"do\":\"wait\",\"what\":\"nothing\"}\n",
                                  "{\"v\":1,\"do\":\"submit\",\"text\":\"a: [\",\"path\":\"x\",\"directory\":\"/\"}\n"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {

@@ -5,11 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/base/file.h"
-#include "core/base/file_tree.h"
 #include "core/base/memory.h"
-#include "core/base/rundir.h"
 #include "core/base/version.h"
+#include "harness/daemon/forget.h"
 #include "harness/queue/waiting.h"
 #include "harness/store/store_queue.h"
 
@@ -158,67 +156,17 @@ static int apply_retry(struct requests *r, const json_t *request, const char *sw
     return status;
 }
 
-/* What takes room and can be spared: a run's whole directory, or its checkpoints. */
-static void remove_files(const char *dir, bool checkpoints, bool dry, int64_t *bytes)
-{
-    static const char *const names[] = {RUNDIR_CHECKPOINT, RUNDIR_BEFORE, RUNDIR_UNCOVERED,
-                                        RUNDIR_CHECKPOINT RUNDIR_DAMAGED, RUNDIR_BEFORE RUNDIR_DAMAGED};
-    for (size_t i = 0; i < (checkpoints ? sizeof names / sizeof names[0] : 1); i++) {
-        char *path = checkpoints ? file_join(dir, names[i]) : memory_string(dir);
-        if (dry)
-            file_tree_size(path, bytes);
-        else
-            file_tree_remove(path, bytes, NULL); /* what stays is in nobody's way */
-        free(path);
-    }
-}
-
-static int note_done(void *arg, const struct store_run *run)
-{
-    struct store_forgotten *out = arg;
-    out->runs = memory_resize(out->runs, (size_t)out->count + 1, sizeof *out->runs);
-    memcpy(out->runs[out->count++], run->id, CONFIG_ID);
-    return 0;
-}
-
-/* The runs whose checkpoints can be spared: those that are done. */
-static int list_done(struct requests *r, const char *sweep, const struct store_run *run, struct store_forgotten *out,
-                     struct error *err)
-{
-    const struct store_filter filter = {.sweep = sweep, .states = 1u << RUN_DONE};
-    if (sweep)
-        return store_runs_each(r->store, &filter, note_done, out, err);
-    if (run->state != RUN_DONE)
-        return error_set(err, STATUS_BAD_INPUT, "run %s is %s: it may still need its checkpoint", run->id,
-                         run_state_name(run->state));
-    return note_done(out, run);
-}
-
 static int do_forget(struct requests *r, const json_t *request, json_t **body, struct error *err)
 {
     const char *word = text_of(request, "what", err);
-    const bool checkpoints = json_is_true(json_object_get(request, "checkpoints"));
-    const bool dry = !json_is_true(json_object_get(request, "yes"));
-    struct store_forgotten gone = {0};
-    struct store_run run = {0};
+    struct store_run run;
     bool is_sweep;
-    int64_t bytes = 0;
     if (!word)
         return STATUS_BAD_INPUT;
     int status = requests_resolve(r->store, word, &is_sweep, &run, err);
-    if (!status && checkpoints)
-        status = list_done(r, is_sweep ? word : NULL, &run, &gone, err);
-    else if (!status)
-        status = store_forget(r->store, is_sweep ? word : NULL, is_sweep ? NULL : run.id, dry, &gone, err);
-    for (int64_t i = 0; i < gone.count && !status; i++) {
-        char *dir = home_run_dir(r->home, gone.runs[i]);
-        remove_files(dir, checkpoints, dry, &bytes);
-        free(dir);
-    }
     if (!status)
-        *body = json_pack("{s:b, s:b, s:I, s:I, s:I}", "dry", (int)dry, "checkpoints", (int)checkpoints, "runs",
-                          (json_int_t)gone.count, "kept", (json_int_t)gone.kept, "bytes", (json_int_t)bytes);
-    store_forgotten_fini(&gone);
+        status =
+            forget_carry_out(r->store, r->home, is_sweep ? word : NULL, is_sweep ? NULL : &run, request, body, err);
     return status;
 }
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
@@ -61,4 +62,11 @@ int sweep_copy_read(const char *file, json_t **request, struct error *err)
     json_decref(from);
     file_map_close(&map);
     return status;
+}
+
+void sweep_copy_remove(const struct home *home, const char *sweep)
+{
+    char *file = memory_format("%s/%s.yaml", home->sweeps, sweep);
+    unlink(file);
+    free(file);
 }

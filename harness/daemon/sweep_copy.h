@@ -19,4 +19,7 @@ int sweep_copy_write(const struct home *home, const char *sweep, const char *tex
 /* A copy as the request that submits it again (a new reference). STATUS_BAD_INPUT when it is no copy. */
 int sweep_copy_read(const char *file, json_t **request, struct error *err);
 
+/* Fine when there is none. */
+void sweep_copy_remove(const struct home *home, const char *sweep);
+
 #endif

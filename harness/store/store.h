@@ -202,7 +202,7 @@ int store_retry(struct store *s, const char *sweep, const char *run, bool done, 
                 struct error *err);
 
 struct store_forgotten {
-    char (*runs)[CONFIG_ID]; /* those that are gone from the database; on the heap */
+    char (*runs)[CONFIG_ID]; /* those that go; on the heap */
     int64_t count;
     int64_t kept; /* of the sweep, held by another too: they stay */
 };
@@ -210,10 +210,10 @@ struct store_forgotten {
 void store_forgotten_fini(struct store_forgotten *f);
 
 /* Take a sweep, with the runs that no other holds, or one run (exactly one is not NULL) out of the database, with every
- * row of theirs. Their directories are the caller's to remove. dry: only list them. STATUS_BAD_INPUT when one is live,
- * or needed by a run that is yet to run. All or nothing. */
-int store_forget(struct store *s, const char *sweep, const char *run, bool dry, struct store_forgotten *out,
-                 struct error *err);
+ * row of theirs. checkpoints: take nothing out, only list those that are done. dry: only list. Files are the caller's
+ * to remove. STATUS_BAD_INPUT when one that goes is live, or is needed by a run that is yet to run. All or nothing. */
+int store_forget(struct store *s, const char *sweep, const char *run, bool checkpoints, bool dry,
+                 struct store_forgotten *out, struct error *err);
 
 /* --------------------------------------------------------------------------------------------------- attempts
  * Each checks the run's state and returns STATUS_FAILED (trouble STORE_BROKEN) when the change is not allowed.

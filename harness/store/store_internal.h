@@ -68,6 +68,9 @@ void store_read_run(sqlite3_stmt *row, struct store_run *run);
 int store_add_event(struct store *s, const char *sweep, const char *run, int attempt, const char *kind,
                     const char *text, struct error *err);
 
+/* store_cancel() of a sweep, inside a transaction. */
+int store_cancel_sweep(struct store *s, const char *sweep, const char *reason, struct error *err);
+
 /* Redos (store_redo.h), each inside a transaction: the runs of the temporary table chosen are to be done again; queued
  * ones that were just cancelled are done as before; the first step row of a new training is stored; a run is done. */
 int store_redo_ask(struct store *s, struct error *err);

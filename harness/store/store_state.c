@@ -369,6 +369,13 @@ static int cancel_chosen(struct store *s, const char *sweep, const char *reason,
     return status ? status : store_redo_take_back(s, err);
 }
 
+int store_cancel_sweep(struct store *s, const char *sweep, const char *reason, struct error *err)
+{
+    struct store_changed changed = {0};
+    int status = choose_runs(s, sweep, NULL, err);
+    return status ? status : cancel_chosen(s, sweep, reason, &changed, err);
+}
+
 int store_cancel(struct store *s, const char *sweep, const char *run, const char *reason, struct store_changed *out,
                  struct error *err)
 {

@@ -5,36 +5,45 @@
 #include "harness/base/format.h"
 #include "harness/base/options.h"
 #include "harness/daemon/client.h"
+#include "harness/daemon/forget.h"
 #include "harness/verbs/commands.h"
 
-static void print_reply(const char *word, const json_t *reply, bool checkpoints)
+static void print_reply(const char *word, const json_t *reply, int64_t bytes)
 {
     const bool dry = json_is_true(json_object_get(reply, "dry"));
-    const long long runs = (long long)json_integer_value(json_object_get(reply, "runs"));
+    const size_t runs = json_array_size(json_object_get(reply, "runs"));
     const long long kept = (long long)json_integer_value(json_object_get(reply, "kept"));
-    const double mib = (double)json_integer_value(json_object_get(reply, "bytes")) / (1 << 20);
-    if (checkpoints)
-        printf("%s: the checkpoints of %lld done runs, %.1f MiB, %s", word, runs, mib, dry ? "would be" : "are");
+    const char *verb = dry ? "would be removed" : "removed";
+    if (json_is_true(json_object_get(reply, "checkpoints")))
+        printf("%s: the checkpoints of %zu done runs %s, %.1f MiB", word, runs, verb, (double)bytes / (1 << 20));
     else
-        printf("%s: %lld runs and all that was recorded of them, %.1f MiB of files, %s", word, runs, mib,
-               dry ? "would be" : "are");
-    printf(" removed");
+        printf("%s: %zu runs and all that was recorded of them %s, %.1f MiB of files", word, runs, verb,
+               (double)bytes / (1 << 20));
     if (kept)
         printf("; %lld stay, another sweep has them too", kept);
     puts(dry ? "; --yes does it" : "");
 }
 
+/* The rows go by the request, the files are removed here: that may take long, and the daemon has others to answer. */
 static int forget_one(const struct home *home, const char *word, bool checkpoints, bool yes, bool as_json,
                       struct error *err)
 {
+    int64_t bytes = 0;
     json_t *reply = NULL,
            *body = json_pack("{s:s, s:b, s:b}", "what", word, "checkpoints", (int)checkpoints, "yes", (int)yes);
+    if (!body)
+        return error_set(err, STATUS_BAD_INPUT, "a name that is not UTF-8");
     int status = client_ask_home(home, "forget", body, &reply, NULL, err);
+    if (!status && yes)
+        status = forget_empty(home, &bytes, err);
+    else if (!status)
+        bytes = forget_size(home, reply);
     if (!status && as_json) {
+        json_object_set_new(reply, "bytes", json_integer(bytes));
         json_dumpf(reply, stdout, JSON_INDENT(2));
         putchar('\n');
     } else if (!status) {
-        print_reply(word, reply, checkpoints);
+        print_reply(word, reply, bytes);
     }
     json_decref(reply);
     return status;
