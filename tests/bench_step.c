@@ -15,105 +15,21 @@
 #include <unistd.h>
 
 #include "core/cpu/cpu.h"
-#include "core/base/memory.h"
 #include "core/base/parallel.h"
 #include "core/ops/profile.h"
-#include "core/base/rng.h"
-#include "core/train/trainer.h"
 #include "tests/support/bench.h"
+#include "tests/support/bench_run.h"
 
-enum {
-    TOKENS = 2048,
-    CADENCE = 10,
-    WARM = 3,
-    PLAIN = 9,
-    LOGGED = 3,
-    RATE_REPEATS = 2,
-    RUNS_MOST = 8,
-    ROUNDS_MOST = 64
-};
+enum { CADENCE = 10, WARM = 3, PLAIN = 9, LOGGED = 3, RATE_REPEATS = 2, RUNS_MOST = 8, ROUNDS_MOST = 64 };
 
-static void fail(const struct error *err)
-{
-    fprintf(stderr, "bench_step: %s\n", err->text);
-    exit(1);
-}
-
-/* A model in training on random tokens. */
-struct run {
-    struct config cfg;
-    struct backend *be;
-    struct model model;
-    struct trainer trainer;
-    int32_t *windows;
-    struct site_stats *sites;
-    clockid_t clock;
-};
-
-static void run_open(struct run *r, const struct ops *ops, int threads, const char *size, const char *const *pairs)
-{
-    struct error err = {0};
-    char batch[32];
-    config_init(&r->cfg);
-    int status = config_set(&r->cfg, "model.size", size, &err);
-    for (; !status && pairs && *pairs; pairs++)
-        status = config_set_pair(&r->cfg, *pairs, &err);
-    struct config shape = r->cfg; /* for the preset's context */
-    if (!status)
-        status = config_finish(&shape, &err);
-    snprintf(batch, sizeof batch, "%lld", TOKENS / (long long)shape.context);
-    if (!status)
-        status = config_set(&r->cfg, "train.batch", batch, &err);
-    if (!status)
-        status = config_finish(&r->cfg, &err);
-    const struct backend_options options = {.threads = threads, .precision = PRECISION_FP32};
-    if (!status)
-        status = ops->create(&r->be, &options, &err);
-    if (!status)
-        status = model_create(&r->model, &r->cfg, ops, r->be, &err);
-    if (!status)
-        status = trainer_create(&r->trainer, &r->model, (int)r->cfg.batch, (int)r->cfg.context, &err);
-    if (!status)
-        status = model_initialize(&r->model, &err);
-    if (status)
-        fail(&err);
-    const struct rng_stream stream = {.seed = 1, .use = RNG_TEST};
-    size_t count = (size_t)(r->cfg.batch * (r->cfg.context + 1));
-    r->windows = memory_alloc(count, sizeof *r->windows);
-    for (size_t i = 0; i < count; i++)
-        r->windows[i] = (int32_t)rng_below(&stream, i, (uint64_t)r->cfg.vocab);
-    r->sites = memory_alloc((size_t)r->model.table.site_count, sizeof *r->sites);
-    r->clock = threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
-}
-
-static void run_close(struct run *r)
-{
-    const struct ops *ops = r->model.ops;
-    trainer_destroy(&r->trainer);
-    model_destroy(&r->model);
-    ops->destroy(r->be);
-    free(r->windows);
-    free(r->sites);
-}
-
-static double step_seconds(struct run *r, bool logged)
-{
-    struct error err = {0};
-    struct step_report report = {.sites = r->sites};
-    double begin = bench_now(r->clock);
-    if (trainer_step(&r->trainer, r->windows, logged, &report, &err))
-        fail(&err);
-    return bench_now(r->clock) - begin;
-}
-
-static double floor_operations(const struct run *r)
+static double floor_operations(const struct bench_run *r)
 {
     const struct config *cfg = &r->cfg;
     const struct param_table *table = &r->model.table;
     double weights = (double)table->parameters;
     if (cfg->pos == POS_LEARNED)
         weights -= (double)(cfg->context * cfg->d_model);
-    return TOKENS * (6 * weights + 6.0 * (double)(cfg->context * cfg->d_model * cfg->layers));
+    return BENCH_TOKENS * (6 * weights + 6.0 * (double)(cfg->context * cfg->d_model * cfg->layers));
 }
 
 /* What a child tells its parent. */
@@ -124,17 +40,17 @@ struct measured {
 /* The processor's clock changes while this runs, so every step has its own measurement of the rate, right after it. */
 static struct measured measure(const char *size, int threads)
 {
-    struct run r = {0};
+    struct bench_run r = {0};
     double plain[PLAIN], logged[LOGGED], rate[PLAIN + LOGGED], share[PLAIN], total = 0;
-    run_open(&r, profile_ops(ops_cpu()), threads, size, NULL);
+    bench_run_open(&r, profile_ops(ops_cpu()), threads, size, NULL);
     for (int i = 0; i < WARM; i++)
-        step_seconds(&r, i == 0);
+        bench_run_step(&r, i == 0);
     const double operations = floor_operations(&r);
     for (int i = 0, p = 0, l = 0; i < PLAIN + LOGGED; i++) {
         bool probe = i % (PLAIN / LOGGED + 1) == PLAIN / LOGGED;
         double begin = bench_now(CLOCK_MONOTONIC);
         profile_count(true);
-        double seconds = step_seconds(&r, probe);
+        double seconds = bench_run_step(&r, probe);
         profile_count(false);
         total += bench_now(CLOCK_MONOTONIC) - begin;
         rate[i] = bench_sgemm_rate(threads, RATE_REPEATS, r.clock);
@@ -152,7 +68,7 @@ static struct measured measure(const char *size, int threads)
     double step = ((CADENCE - 1) * usual + with_probe) / CADENCE;
     struct measured m = {(double)r.model.table.parameters, step, with_probe, bench_median(rate, PLAIN + LOGGED),
                          bench_median(share, PLAIN) * usual / step};
-    run_close(&r);
+    bench_run_close(&r);
     return m;
 }
 
@@ -187,13 +103,14 @@ static void table_of_sizes(char **sizes, int count, const int *threads, int thre
     for (int s = 0; s < count && s < RUNS_MOST; s++)
         for (int t = 0; t < thread_counts; t++)
             m[s][t] = measure_apart(sizes[s], threads[t], &peak[s][t]);
-    printf("\nwhole steps: %d tokens, probe every %d\n%-6s %10s %8s %10s %10s %9s %8s %12s %8s\n", TOKENS, CADENCE,
-           "size", "parameters", "threads", "ms a step", "tokens/s", "probe", "GFLOP/s", "of the rate", "peak MB");
+    printf("\nwhole steps: %d tokens, probe every %d\n%-6s %10s %8s %10s %10s %9s %8s %12s %8s\n", BENCH_TOKENS,
+           CADENCE, "size", "parameters", "threads", "ms a step", "tokens/s", "probe", "GFLOP/s", "of the rate",
+           "peak MB");
     for (int s = 0; s < count && s < RUNS_MOST; s++)
         for (int t = 0; t < thread_counts; t++) {
             const struct measured *x = &m[s][t];
             printf("%-6s %10.0f %8d %10.1f %10.0f %8.1f%% %8.1f %11.0f%% %8.0f\n", sizes[s], x->parameters, threads[t],
-                   1e3 * x->step, TOKENS / x->step, 100 * (x->logged - x->step) / (CADENCE - 1) / x->step,
+                   1e3 * x->step, BENCH_TOKENS / x->step, 100 * (x->logged - x->step) / (CADENCE - 1) / x->step,
                    1e-9 * x->rate, 100 * x->share, peak[s][t]);
         }
 }
@@ -211,7 +128,7 @@ static void table_of_gates(const char *size, int threads, int rounds)
     };
     static const char *const sites[] = {"taper.sites=none", "taper.sites=internal", "taper.sites=all"};
     enum { GATES = sizeof gates / sizeof gates[0], RUNS = 2 + 2 * GATES };
-    static struct run runs[RUNS];
+    static struct bench_run runs[RUNS];
     static double ratio[RUNS][ROUNDS_MOST];
     for (int i = 0; i < RUNS; i++) {
         int site = i < 2 ? 0 : 1 + (i - 2) / GATES;
@@ -220,14 +137,14 @@ static void table_of_gates(const char *size, int threads, int rounds)
             pairs[3 + k] = gates[(i - 2) % GATES].pairs[k];
         if (i >= 2)
             pairs[2] = "aux.lambda=0.1";
-        run_open(&runs[i], ops_cpu(), threads, size, pairs);
+        bench_run_open(&runs[i], ops_cpu(), threads, size, pairs);
         for (int k = 0; k < WARM; k++)
-            step_seconds(&runs[i], false);
+            bench_run_step(&runs[i], false);
     }
     for (int k = 0; k < rounds; k++) {
         double seconds[RUNS];
         for (int i = 0; i < RUNS; i++)
-            seconds[(i + k) % RUNS] = step_seconds(&runs[(i + k) % RUNS], false); /* none always follows the same */
+            seconds[(i + k) % RUNS] = bench_run_step(&runs[(i + k) % RUNS], false); /* none always follows the same */
         for (int i = 0; i < RUNS; i++)
             ratio[i][k] = seconds[i] / seconds[0];
     }
@@ -243,7 +160,7 @@ static void table_of_gates(const char *size, int threads, int rounds)
     }
     printf("\n");
     for (int i = 0; i < RUNS; i++)
-        run_close(&runs[i]);
+        bench_run_close(&runs[i]);
 }
 
 int main(int argc, char **argv)
