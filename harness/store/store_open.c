@@ -7,18 +7,48 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/base/memory.h"
 #include "core/base/rundir.h"
+#include "harness/base/process.h"
 #include "harness/store/store_connection.h"
 #include "harness/store/store_internal.h"
 #include "harness/store/store_rebuild.h"
 
-enum { PATIENCE_MS = 250 };
+enum { PATIENCE_MS = 250, LOCK_PATIENCE_MS = 5000, LOCK_PAUSE_MS = 20 };
 
 /* A reader that holds one snapshot for hours makes the log grow; cut it back to this when it is over. */
 #define LOG_LIMIT "67108864"
+
+/* Who the lock's file says has it; "" when it does not say. */
+static void read_holder(int lock, char *to, size_t room)
+{
+    ssize_t got = pread(lock, to, room - 1, 0);
+    to[got > 0 ? got : 0] = '\0';
+    to[strcspn(to, "\n")] = '\0';
+}
+
+/* A daemon that was killed while it started a worker leaves the lock to that child until it has become the worker,
+ * which on a busy machine takes its time. So a lock whose holder is gone is waited for. */
+static bool lock_within(int lock, int patience_ms)
+{
+    struct process_row row;
+    char holder[64];
+    for (int ms = 0;; ms += LOCK_PAUSE_MS) {
+        if (flock(lock, LOCK_EX | LOCK_NB) == 0)
+            return true;
+        const int code = errno;
+        read_holder(lock, holder, sizeof holder);
+        const pid_t pid = (pid_t)strtol(holder, NULL, 10);
+        const bool lives = pid > 0 && process_read(pid, &row) == 0 && row.state != 'Z';
+        errno = code;
+        if (code != EWOULDBLOCK || ms >= patience_ms || lives)
+            return false;
+        nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_MS * 1000000L}, NULL);
+    }
+}
 
 /* The lock lives as long as the descriptor: a killed process leaves none behind, whatever its file says. */
 static int take_lock(struct store *s, const struct home *home, struct error *err)
@@ -26,13 +56,11 @@ static int take_lock(struct store *s, const struct home *home, struct error *err
     s->lock = open(home->lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (s->lock < 0)
         return error_errno(err, STATUS_FAILED, errno, "%s: cannot open", home->lock);
-    if (flock(s->lock, LOCK_EX | LOCK_NB) != 0) {
+    if (!lock_within(s->lock, LOCK_PATIENCE_MS)) {
         if (errno != EWOULDBLOCK)
             return error_errno(err, STATUS_FAILED, errno, "%s: cannot lock", home->lock);
-        char holder[64] = "";
-        ssize_t got = pread(s->lock, holder, sizeof holder - 1, 0);
-        holder[got > 0 ? got : 0] = '\0';
-        holder[strcspn(holder, "\n")] = '\0';
+        char holder[64];
+        read_holder(s->lock, holder, sizeof holder);
         s->trouble = STORE_BUSY;
         return error_set(err, STATUS_FAILED, "home %s is in use by process %s; one daemon or 'taper run' at a time",
                          home->dir, holder[0] ? holder : "(unknown)");

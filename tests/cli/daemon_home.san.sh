@@ -25,6 +25,18 @@ echo 999999 > "$TAPER_HOME/daemon.pid"
 echo 1 > "$TAPER_HOME/taper.lock"
 echo junk > "$TAPER_HOME/taper.sock"
 check 'stale pid file, lock file and a file for a socket' fill "$TAPER_HOME"
+# A child that a killed daemon was just starting has its lock, for a moment.
+heir() {
+    local pid
+    true & pid=$!
+    wait $pid
+    (echo "$pid" >&9 && flock -x 9 && touch "$T/held" && while [ ! -e "$T/let_go" ]; do read -rt 0.02 <> <(:); done) 9> "$TAPER_HOME/taper.lock" &
+    poll 10 test -e "$T/held"
+}
+check "a killed daemon's child holds its lock" heir
+(read -rt 0.5 <> <(:); touch "$T/let_go") &
+check 'its end is waited for' daemon --slots cpu:1
+check '... and the daemon ends' "$TAPER" daemon --stop
 daemon --slots cpu:1 --payload "$T/ok"
 kill_daemon
 check 'a socket that nobody listens to' test -S "$TAPER_HOME/taper.sock"
