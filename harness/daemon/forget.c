@@ -73,8 +73,8 @@ int forget_carry_out(struct store *store, const struct home *home, const char *s
     if (!status && !dry && !only_checkpoints && sweep)
         sweep_copy_remove(home, sweep);
     if (!status)
-        *body = json_pack("{s:b, s:b, s:o, s:I}", "dry", (int)dry, "checkpoints", (int)only_checkpoints, "runs",
-                          list(&gone), "kept", (json_int_t)gone.kept);
+        *body = json_pack("{s:b, s:b, s:b, s:o, s:I}", "sweep", sweep != NULL, "dry", (int)dry, "checkpoints",
+                          (int)only_checkpoints, "runs", list(&gone), "kept", (json_int_t)gone.kept);
     store_forgotten_fini(&gone);
     return status;
 }

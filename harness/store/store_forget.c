@@ -124,8 +124,11 @@ static int take_out(struct store *s, const char *sweep, const char *run, struct 
 static int note(struct store *s, const char *sweep, const char *run, bool checkpoints, int64_t count, struct error *err)
 {
     char text[SPEC_NAME + 96];
-    snprintf(text, sizeof text, "%s %s: %s%lld runs", sweep ? "sweep" : "run", sweep ? sweep : run,
-             checkpoints ? "checkpoints of " : "", (long long)count);
+    if (run)
+        snprintf(text, sizeof text, "%srun %s", checkpoints ? "checkpoints of " : "", run);
+    else
+        snprintf(text, sizeof text, "sweep %s, %s%lld runs", sweep, checkpoints ? "checkpoints of " : "",
+                 (long long)count);
     return store_add_event(s, checkpoints ? sweep : NULL, checkpoints ? run : NULL, 0, "forgotten", text, err);
 }
 

@@ -30,7 +30,7 @@ check 'without one, an evaluation names it' refuses 2 "checkpoint.safetensors" "
 # A sweep.
 check 'the sweep, as JSON' bash -c '"$TAPER" forget one --yes --json > "$1/said"' - "$T"
 says() { tr -d ' \n' < "$T/said" | grep -qE "$1"; }
-check '... says what went' says "\"dry\":false,\"checkpoints\":false,\"runs\":\\[\"$alone\"\\],\"kept\":2,\"bytes\":[0-9]{4,}"
+check '... says what went' says "\"sweep\":true,\"dry\":false,\"checkpoints\":false,\"runs\":\\[\"$alone\"\\],\"kept\":2,\"bytes\":[0-9]{4,}"
 check '... its own run is gone' [ ! -e "$dir/$alone" ]
 check '... nothing is left beside' [ ! -e "$dir/.forgotten" ]
 for table in step site_step eval attempt event journal sweep_run; do
