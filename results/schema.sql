@@ -162,7 +162,7 @@ CREATE TABLE bench (
     variant TEXT NOT NULL,           -- what was timed: the norms as trained, unfused or folded
     batch INTEGER NOT NULL,
     context INTEGER NOT NULL,
-    weights TEXT NOT NULL,           -- as the products read them: fp32, bf16
+    weights TEXT NOT NULL,           -- as the products read them: fp32, bf16, int8
     tokens_per_s ANY,
     ms ANY,
     repeats INTEGER,

@@ -309,7 +309,7 @@ static void print_row(const char *size, const char *what, struct series *s, doub
 
 struct subjects {
     struct plain plain;
-    struct decoder *fp32, *bf16;
+    struct decoder *decoders[WEIGHTS_KINDS];
     struct reading reading;
 };
 
@@ -317,21 +317,21 @@ static int open_subjects(struct subjects *s, const struct model *m, int threads,
 {
     struct decoder_options o = {.batch = 1, .context = CONTEXT, .threads = threads};
     int32_t ids[PREFIX];
-    int status = decoder_create(&s->fp32, m, &o, err);
-    o.weights = WEIGHTS_BF16;
-    if (!status)
-        status = decoder_create(&s->bf16, m, &o, err);
-    if (status)
-        return status;
+    int status = STATUS_OK;
     plain_open(&s->plain, m);
     for (int t = 0; t < PREFIX; t++)
         ids[t] = some_token(m, t);
     for (int t = 0; t < PREFIX; t++)
         plain_step(&s->plain, ids[t], t);
-    status = decoder_feed(s->fp32, 0, ids, PREFIX, err);
-    if (!status)
-        status = decoder_feed(s->bf16, 0, ids, PREFIX, err);
-    size_t count = decoder_traffic(s->fp32, 0).weights / sizeof(float) / 64 * 64;
+    for (int k = 0; !status && k < WEIGHTS_KINDS; k++) {
+        o.weights = (enum decoder_weights)k;
+        status = decoder_create(&s->decoders[k], m, &o, err);
+        if (!status)
+            status = decoder_feed(s->decoders[k], 0, ids, PREFIX, err);
+    }
+    if (status)
+        return status;
+    size_t count = decoder_traffic(s->decoders[WEIGHTS_FP32], 0).weights / sizeof(float) / 64 * 64;
     float *data = aligned_alloc(2 << 20, (count * sizeof *data + (2 << 20) - 1) / (2 << 20) * (2 << 20));
     if (!data)
         return error_set(err, STATUS_FAILED, "out of memory");
@@ -342,36 +342,45 @@ static int open_subjects(struct subjects *s, const struct model *m, int threads,
     return status;
 }
 
+static void print_all(const char *size, struct subjects *s, struct series *plain, struct series *ours, double read)
+{
+    const double rate = (double)(s->reading.count * sizeof(float)) / read, base = percentile(plain, 2);
+    const int threads = s->reading.threads;
+    printf("%-4s reads %.2f GB/s over %.0f MB with %d thread%s; logits of both decoders differ by %.1e\n", size,
+           rate / 1e6, (double)s->reading.count * 4e-6, threads, threads == 1 ? "" : "s",
+           difference(s->decoders[WEIGHTS_FP32], &s->plain));
+    for (int k = -1; k < WEIGHTS_KINDS; k++) {
+        const enum decoder_weights weights = k < 0 ? WEIGHTS_FP32 : (enum decoder_weights)k;
+        const struct decoder_traffic traffic = decoder_traffic(s->decoders[weights], PREFIX + TIMED / 2);
+        const double bytes = (double)(traffic.weights + traffic.cache);
+        char name[96];
+        if (k < 0)
+            print_row(size, "plain C, OpenMP, -Ofast", plain, bytes, bytes / rate, 0);
+        else
+            print_row(size, name_of(s->decoders[k], weights, name, sizeof name), &ours[k], bytes, bytes / rate, base);
+    }
+}
+
 static int measure(const char *size, const struct model *m, int threads, struct error *err)
 {
-    static struct series plain, fp32, bf16, reading;
+    static struct series plain, ours[WEIGHTS_KINDS], reading;
     struct subjects s = {0};
-    plain.count = fp32.count = bf16.count = reading.count = 0;
+    plain.count = reading.count = 0;
+    for (int k = 0; k < WEIGHTS_KINDS; k++)
+        ours[k].count = 0;
     int status = open_subjects(&s, m, threads, err);
     for (int round = 0; !status && round < ROUNDS; round++) {
         time_plain(&s.plain, &plain);
-        time_ours(s.fp32, m, &fp32);
-        time_ours(s.bf16, m, &bf16);
+        for (int k = 0; k < WEIGHTS_KINDS; k++)
+            time_ours(s.decoders[k], m, &ours[k]);
         time_reading(&s.reading, &reading);
     }
-    if (!status) {
-        const struct decoder_traffic full = decoder_traffic(s.fp32, PREFIX + TIMED / 2);
-        const struct decoder_traffic half = decoder_traffic(s.bf16, PREFIX + TIMED / 2);
-        const double base = percentile(&plain, 2), bytes = (double)(full.weights + full.cache);
-        const double read = percentile(&reading, 2), rate = (double)(s.reading.count * sizeof(float)) / read;
-        char name[96];
-        printf("%-4s reads %.2f GB/s over %.0f MB with %d thread%s; logits of both decoders differ by %.1e\n", size,
-               rate / 1e6, (double)s.reading.count * 4e-6, threads, threads == 1 ? "" : "s",
-               difference(s.fp32, &s.plain));
-        print_row(size, "plain C, OpenMP, -Ofast", &plain, bytes, bytes / rate, 0);
-        print_row(size, name_of(s.fp32, WEIGHTS_FP32, name, sizeof name), &fp32, bytes, bytes / rate, base);
-        print_row(size, name_of(s.bf16, WEIGHTS_BF16, name, sizeof name), &bf16, (double)(half.weights + half.cache),
-                  (double)(half.weights + half.cache) / rate, base);
-    }
+    if (!status)
+        print_all(size, &s, &plain, ours, percentile(&reading, 2));
     plain_close(&s.plain);
     free((void *)s.reading.data);
-    decoder_destroy(s.fp32);
-    decoder_destroy(s.bf16);
+    for (int k = 0; k < WEIGHTS_KINDS; k++)
+        decoder_destroy(s.decoders[k]);
     return status;
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/cpu/gemv.h"
 #include "core/decode/decoder.h"
+#include "core/decode/decoder_loss.h"
 #include "core/trained/fold.h"
 #include "core/decode/generate.h"
 #include "core/base/memory.h"
@@ -19,6 +20,7 @@
 #include "core/decode/sampler.h"
 #include "core/model/schedule.h"
 #include "core/model/transformer.h"
+#include "core/train/evaluate.h"
 #include "tests/support/data.h"
 #include "tests/support/tiny_model.h"
 
@@ -51,7 +53,8 @@ static float bf16_value(float x)
 /* ------------------------------------------------------------------------------------------- kernels */
 
 /* A row has the same result alone, bit for bit. */
-static void check_rows_alone(const struct gemv_kernels *k, const struct gemv *all, const float *before, bool bf16)
+static void check_rows_alone(const struct gemv_kernels *k, const struct gemv *all, const float *before,
+                             enum gemv_weights kind)
 {
     const size_t width = (size_t)all->blocks * GEMV_LANES;
     float *y = aligned(width);
@@ -61,18 +64,31 @@ static void check_rows_alone(const struct gemv_kernels *k, const struct gemv *al
         one.x += (size_t)n * all->x_stride;
         one.y = y;
         one.N = 1;
-        (bf16 ? k->bf16 : k->fp32)(&one);
+        k->product[kind](&one);
         if (memcmp(y, all->y + (size_t)n * width, width * sizeof *y) != 0)
-            fail_msg("%s O=%zu I=%d bf16=%d: row %d of %d differs alone", k->name, width, all->I, bf16, n, all->N);
+            fail_msg("%s O=%zu I=%d kind %d: row %d of %d differs alone", k->name, width, all->I, (int)kind, n, all->N);
     }
     free(y);
 }
 
-static void check_product(const struct gemv_kernels *k, int O, int I, int N, bool bf16, bool add)
+/* The weights of a row as a packing holds them. */
+static void round_row(float *to, const float *from, int I, enum gemv_weights kind)
 {
-    const int rows = padded(O), stride = padded(I + 1);
+    float most = 0;
+    for (int i = 0; i < I; i++)
+        most = fmaxf(most, fabsf(from[i]));
+    for (int i = 0; i < I; i++)
+        to[i] = kind == GEMV_FP32   ? from[i]
+                : kind == GEMV_BF16 ? bf16_value(from[i])
+                : most > 0          ? roundf(127 * from[i] / most) * most / 127
+                                    : 0;
+}
+
+static void check_product(const struct gemv_kernels *k, int O, int I, int N, enum gemv_weights kind, bool add)
+{
+    const int rows = padded(O), stride = padded(I + 3);
     float *w = aligned((size_t)O * I), *x = aligned((size_t)N * stride), *bias = aligned((size_t)rows);
-    float *y = aligned((size_t)N * rows), *packed = aligned((size_t)rows * (size_t)(I + 1));
+    float *y = aligned((size_t)N * rows), *packed = aligned((size_t)rows * gemv_vectors(kind, I));
     float *old = aligned((size_t)N * rows);
     fill(w, (size_t)O * I, 1);
     fill(bias, (size_t)O, 2);
@@ -84,10 +100,9 @@ static void check_product(const struct gemv_kernels *k, int O, int I, int N, boo
     int *order = memory_alloc((size_t)rows, sizeof *order);
     for (int r = 0; r < rows; r++)
         order[r] = r < O ? r : -1;
-    if (bf16)
-        gemv_pack_bf16((uint32_t *)(void *)packed, w, (size_t)I, order, rows, I);
-    else
-        gemv_pack_fp32(packed, w, (size_t)I, order, rows, I);
+    gemv_pack(packed, kind, w, (size_t)I, order, rows, I);
+    for (int o = 0; o < O; o++)
+        round_row(w + (size_t)o * I, w + (size_t)o * I, I, kind);
     free(order);
     const struct gemv a = {.weights = packed,
                            .bias = bias,
@@ -99,13 +114,13 @@ static void check_product(const struct gemv_kernels *k, int O, int I, int N, boo
                            .blocks = rows / 16,
                            .N = N,
                            .add = add};
-    (bf16 ? k->bf16 : k->fp32)(&a);
-    check_rows_alone(k, &a, old, bf16);
+    k->product[kind](&a);
+    check_rows_alone(k, &a, old, kind);
     for (int n = 0; n < N; n++)
         for (int o = 0; o < O; o++) {
             double want = (double)bias[o], size = fabs(want);
             for (int i = 0; i < I; i++) {
-                double one = (double)(bf16 ? bf16_value(w[o * I + i]) : w[o * I + i]) * (double)x[n * stride + i];
+                double one = (double)w[o * I + i] * (double)x[n * stride + i];
                 want += one;
                 size += fabs(one);
             }
@@ -113,8 +128,8 @@ static void check_product(const struct gemv_kernels *k, int O, int I, int N, boo
                 continue; /* the old value of the last one is known */
             want += add ? before : 0;
             if (!(fabs((double)y[(size_t)n * rows + o] - want) <= 1e-6 * (size + fabs(before))))
-                fail_msg("%s O=%d I=%d N=%d bf16=%d add=%d: [%d,%d] is %g, want %g", k->name, O, I, N, bf16, add, n, o,
-                         (double)y[(size_t)n * rows + o], want);
+                fail_msg("%s O=%d I=%d N=%d kind %d add=%d: [%d,%d] is %g, want %g", k->name, O, I, N, (int)kind, add,
+                         n, o, (double)y[(size_t)n * rows + o], want);
         }
     float *all[] = {w, x, bias, y, packed, old};
     for (size_t i = 0; i < 6; i++)
@@ -131,10 +146,44 @@ static void test_products_at_every_level(void **state)
         const struct gemv_kernels *k = gemv_level(l);
         levels += k != NULL;
         for (size_t s = 0; k && s < sizeof shapes / sizeof shapes[0]; s++)
-            for (int bits = 0; bits < 4; bits++)
-                check_product(k, shapes[s][0], shapes[s][1], shapes[s][2], bits & 1, bits & 2);
+            for (int kind = 0; kind < GEMV_WEIGHTS; kind++)
+                for (int add = 0; add < 2; add++)
+                    check_product(k, shapes[s][0], shapes[s][1], shapes[s][2], (enum gemv_weights)kind, add);
     }
     assert_true(levels >= 1);
+}
+
+/* A row of zeros stays one, and one that is not finite is NaN, not some number. */
+static void test_int8_rows_at_the_edge(void **state)
+{
+    (void)state;
+    enum { I = 6 };
+    static const int order[GEMV_LANES] = {0, 1, 2, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+    float *w = aligned((size_t)3 * I), *x = aligned(16), *bias = aligned(16), *y = aligned(16);
+    float *packed = aligned(GEMV_LANES * gemv_vectors(GEMV_INT8, I));
+    for (int i = 0; i < I; i++)
+        x[i] = 1, w[2 * I + i] = -5;
+    w[I + 3] = INFINITY;
+    gemv_pack(packed, GEMV_INT8, w, I, order, GEMV_LANES, I);
+    for (int l = 0; l < GEMV_LEVELS; l++) {
+        const struct gemv a = {.weights = packed,
+                               .bias = bias,
+                               .x = x,
+                               .y = y,
+                               .x_stride = 16,
+                               .y_stride = 16,
+                               .I = I,
+                               .blocks = 1,
+                               .N = 1};
+        if (!gemv_level(l))
+            continue;
+        gemv_level(l)->product[GEMV_INT8](&a);
+        assert_true(y[0] == 0 && isnan(y[1]) && y[3] == 0);
+        assert_true(fabsf(y[2] + 30) < 1e-5f);
+    }
+    float *all[] = {w, x, bias, y, packed};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        free(all[i]);
 }
 
 static void test_attention_at_every_level(void **state)
@@ -264,6 +313,8 @@ static void compare_all(struct model *m, double gate, const char *name)
             compare_decoder(m, &o, ids, want, 1 + 5 * (batch > 1), 5e-6, name);
             o.weights = WEIGHTS_BF16;
             compare_decoder(m, &o, ids, want, 6, 3e-2, name);
+            o.weights = WEIGHTS_INT8;
+            compare_decoder(m, &o, ids, want, 6, 6e-2, name);
         }
     compare_decoder(m, &(struct decoder_options){.batch = 3, .kind = DECODER_OPS}, ids, want, 6, 5e-6, name);
     free(want);
@@ -289,6 +340,33 @@ static void test_decoders_equal_the_forward(void **state)
         model_destroy(&folded);
         tiny_model_close(&t);
     }
+}
+
+/* The loss of a decoder is that of the whole forward, over whole and cut windows, however many go side by side. */
+static void test_loss_is_that_of_the_forward(void **state)
+{
+    (void)state;
+    enum { COUNT = 3 * T + 4 };
+    struct config cfg = tiny_model_config((const char *const[]){"taper.sites=all", NULL});
+    struct tiny_model t;
+    struct evaluation want;
+    struct decoder_loss got;
+    struct error err = {0};
+    uint16_t ids[COUNT];
+    tiny_model_open(&t, &cfg, ops_reference(), 4);
+    for (int i = 0; i < COUNT; i++)
+        ids[i] =
+            (uint16_t)rng_below(&(struct rng_stream){.seed = 8, .use = RNG_TEST}, (uint64_t)i, (uint64_t)cfg.vocab);
+    const struct tokens tokens = {.narrow = ids, .count = COUNT, .width = 2};
+    for (int most = 0; most < COUNT; most += T + 3)
+        for (int batch = 1; batch <= 3; batch += 2) {
+            const struct decoder_options o = {.batch = batch, .threads = 1};
+            assert_int_equal(evaluate(&t.m, &tokens, 2, most, NULL, &want, &err), STATUS_OK);
+            assert_int_equal(decoder_loss(&t.m, &o, &tokens, most, 0, &got, &err), STATUS_OK);
+            assert_int_equal(got.tokens, want.tokens);
+            assert_true(fabs(got.loss - want.loss) < 1e-5);
+        }
+    tiny_model_close(&t);
 }
 
 /* One decoder at gate 0, left out and normed in turn gives what three decoders give. */
@@ -449,10 +527,11 @@ static void test_sampler_equals_the_op(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products_at_every_level), cmocka_unit_test(test_attention_at_every_level),
-        cmocka_unit_test(test_bf16_rounds_to_even),     cmocka_unit_test(test_decoders_equal_the_forward),
-        cmocka_unit_test(test_norms_change_in_place),   cmocka_unit_test(test_decoder_refuses),
-        cmocka_unit_test(test_cache_changes_nothing),   cmocka_unit_test(test_windows_slide_in_jumps),
+        cmocka_unit_test(test_products_at_every_level),     cmocka_unit_test(test_int8_rows_at_the_edge),
+        cmocka_unit_test(test_loss_is_that_of_the_forward), cmocka_unit_test(test_attention_at_every_level),
+        cmocka_unit_test(test_bf16_rounds_to_even),         cmocka_unit_test(test_decoders_equal_the_forward),
+        cmocka_unit_test(test_norms_change_in_place),       cmocka_unit_test(test_decoder_refuses),
+        cmocka_unit_test(test_cache_changes_nothing),       cmocka_unit_test(test_windows_slide_in_jumps),
         cmocka_unit_test(test_sampler_equals_the_op),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

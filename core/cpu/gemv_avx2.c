@@ -9,6 +9,8 @@
 #define GEMV_NAME    "avx2"
 #define GEMV_ROWS    4
 #define GEMV_SUMS    1
+#define GEMV_VECTOR  32
+#define GEMV_BLOCKS  4
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
 #include "core/cpu/gemv.inc"

@@ -9,6 +9,8 @@
 #define GEMV_NAME    "avx512"
 #define GEMV_ROWS    8
 #define GEMV_SUMS    2
+#define GEMV_VECTOR  64
+#define GEMV_BLOCKS  4
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx2,fma"))),                   \
                              apply_to = function)

@@ -8,4 +8,6 @@
 #define GEMV_NAME    "base"
 #define GEMV_ROWS    4
 #define GEMV_SUMS    1
+#define GEMV_VECTOR  16
+#define GEMV_BLOCKS  2
 #include "core/cpu/gemv.inc"

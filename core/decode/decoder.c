@@ -23,7 +23,8 @@ int decoder_create(struct decoder **out, const struct model *m, const struct dec
                          "decoder: want a batch of at least 1 and 1 to %lld positions, got %d and %d",
                          (long long)m->cfg.context, o.batch, o.context);
     if (o.kind == DECODER_OPS && o.weights != WEIGHTS_FP32)
-        return error_set(err, STATUS_BAD_INPUT, "decoder: bf16 weights are of the CPU decoder only");
+        return error_set(err, STATUS_BAD_INPUT, "decoder: %s weights are of the CPU decoder only",
+                         decoder_weights_name(o.weights));
     if (o.kind == DECODER_CPU && !on_host)
         return error_set(err, STATUS_BAD_INPUT, "decoder: the model is not in host memory");
     int status = (o.kind == DECODER_CPU ? decoder_cpu_create : decoder_ops_create)(out, m, &o, err);
@@ -96,5 +97,6 @@ char *decoder_describe(const struct decoder *d, char *to, size_t room)
 
 const char *decoder_weights_name(enum decoder_weights weights)
 {
-    return weights == WEIGHTS_BF16 ? "bf16" : "fp32";
+    static const char *const names[WEIGHTS_KINDS] = {"fp32", "bf16", "int8"};
+    return names[weights];
 }

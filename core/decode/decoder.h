@@ -1,8 +1,9 @@
 /* Decoding with a cache of keys and values: a token at a time for up to `batch` sequences, each at its own position.
  *
- * Two implementations behind one interface. The CPU's keeps its own packed copy of the weights (fp32 or bf16, sums in
- * fp32) and a standing team of threads, allocates nothing a token and needs no ops. The other one runs over the ops
- * table of the model's backend, whatever that is. Both give what transformer_forward gives, but for rounding.
+ * Two implementations behind one interface. The CPU's keeps its own packed copy of the weights (fp32, bf16, or int8
+ * with a scale a row; sums in fp32) and a standing team of threads, allocates nothing a token and needs no ops. The
+ * other one runs over the ops table of the model's backend, whatever that is. Both give what transformer_forward gives,
+ * but for rounding.
  *
  * A decoder borrows its model, whose parameters must not change while it lives. Not thread-safe. */
 #ifndef TAPER_CORE_DECODE_DECODER_H
@@ -10,15 +11,15 @@
 
 #include "core/model/model.h"
 
-enum decoder_weights { WEIGHTS_FP32, WEIGHTS_BF16 };
-const char *decoder_weights_name(enum decoder_weights weights); /* "fp32", "bf16" */
+enum decoder_weights { WEIGHTS_FP32, WEIGHTS_BF16, WEIGHTS_INT8, WEIGHTS_KINDS };
+const char *decoder_weights_name(enum decoder_weights weights); /* "fp32", "bf16", "int8" */
 enum decoder_kind { DECODER_AUTO, DECODER_CPU, DECODER_OPS };   /* AUTO: CPU where parameters lie in host memory */
 
 struct decoder_options {
     int batch;                    /* sequences, at least 1 */
     int context;                  /* positions of the cache; 0: the model's context, which it may not exceed */
     int threads;                  /* CPU only; 0: as many as the process may use */
-    enum decoder_weights weights; /* bf16: CPU only */
+    enum decoder_weights weights; /* other than fp32: CPU only */
     enum decoder_kind kind;
 };
 

@@ -106,11 +106,11 @@ static void project(const struct cpu_decoder *d, const struct packed *p, int par
                     const struct place *at)
 {
     const struct packed_part *own = &p->parts[part];
-    const bool half = d->base.options.weights == WEIGHTS_BF16;
-    const size_t length = half ? (size_t)(own->I + 1) / 2 : (size_t)own->I;
+    const enum gemv_weights weights = decoder_gemv_weights(d->base.options.weights);
+    const size_t length = gemv_vectors(weights, own->I);
     const int block = own->first + first;
     if (count > 0)
-        (half ? d->gemv->bf16 : d->gemv->fp32)(
+        d->gemv->product[weights](
             &(struct gemv){.weights = (const float *)own->weights + (size_t)first * length * GEMV_LANES,
                            .bias = p->columns && part > 0 ? d->no_bias : p->bias + block * GEMV_LANES,
                            .x = at->x + own->begin,

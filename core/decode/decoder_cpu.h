@@ -91,6 +91,11 @@ struct cpu_decoder {
 
 enum { OWN_ROWS = 4 };
 
+static inline enum gemv_weights decoder_gemv_weights(enum decoder_weights weights)
+{
+    return weights == WEIGHTS_INT8 ? GEMV_INT8 : weights == WEIGHTS_BF16 ? GEMV_BF16 : GEMV_FP32;
+}
+
 /* Memory and packed weights of a decoder whose base is filled in. On failure what is there is released by
  * decoder_pack_release. */
 int decoder_pack(struct cpu_decoder *d, struct error *err);

@@ -94,19 +94,16 @@ static void part_layer(struct cpu_decoder *d, int l, int t)
 static void pack_part(struct cpu_decoder *d, const struct packed *p, int t, int *order, struct carver *weights)
 {
     struct packed_part *part = &p->parts[t];
-    const bool half = d->base.options.weights == WEIGHTS_BF16;
+    const enum gemv_weights weights_as = decoder_gemv_weights(d->base.options.weights);
     const int rows = part->blocks * GEMV_LANES, O = (int)p->weight->shape[0];
     const size_t I = (size_t)p->weight->shape[1];
-    part->weights = carve(weights, (size_t)rows * (size_t)(half ? (part->I + 1) / 2 : part->I) * 4);
+    part->weights = carve(weights, (size_t)rows * gemv_vectors(weights_as, part->I) * 4);
     if (!weights->base)
         return;
     const float *from = d->base.m->params + p->weight->offset + part->begin;
     for (int r = 0; r < rows; r++)
         order[r] = source_row(d, p->order, part->first * GEMV_LANES + r, O);
-    if (half)
-        gemv_pack_bf16(part->weights, from, I, order, rows, part->I);
-    else
-        gemv_pack_fp32(part->weights, from, I, order, rows, part->I);
+    gemv_pack(part->weights, weights_as, from, I, order, rows, part->I);
 }
 
 /* A thread reads its weights from front to back, once a token. */

@@ -156,8 +156,9 @@ static void fill_lists(struct plan *plan, enum bench_kind kind, int context)
 /* What the products of this kind read: the CPU decoder's own copy, or the backend's. */
 static const char *weights_read(const struct bench_arguments *a, enum bench_kind kind)
 {
-    const bool half = a->precision == PRECISION_BF16 || (kind == BENCH_DECODE && a->options.weights == WEIGHTS_BF16);
-    return decoder_weights_name(half ? WEIGHTS_BF16 : WEIGHTS_FP32);
+    if (kind == BENCH_DECODE && a->options.weights != WEIGHTS_FP32)
+        return decoder_weights_name(a->options.weights);
+    return decoder_weights_name(a->precision == PRECISION_BF16 ? WEIGHTS_BF16 : WEIGHTS_FP32);
 }
 
 /* `beside`: other workers that were on the device before or after. */
@@ -309,7 +310,7 @@ static const struct option_row bench_options[] = {
     {"context", 0, "LIST", "tokens (decode: the model's context; last-token: 128,256,512)"},
     {"sites", 0, "internal|all",
      "the norms that differ: internal or all (those the model tapers; internal where it tapers none)"},
-    {"weights", 0, "fp32|bf16", "fp32, or bf16 with sums in fp32; decode on the CPU only"},
+    {"weights", 0, "fp32|bf16|int8", "how they are read, sums are in fp32; decode on the CPU only"},
     {"repeats", 0, "N", "timed rounds (decode 15, last-token 50)"},
     {"warmups", 0, "N", "untimed rounds before them (decode 2, last-token 10)"},
     {"tokens", 0, "N", "decode: tokens timed in a round (32)"},

@@ -1,16 +1,20 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "core/decode/decoder_loss.h"
 #include "core/train/evaluate.h"
 #include "harness/verbs/commands.h"
 #include "harness/verbs/eval_text.h"
 #include "harness/verbs/model_options.h"
 #include "harness/base/options.h"
 
+enum { SEQUENCES = 16 }; /* side by side in a decoder */
+
 struct eval_arguments {
     const char *text, *field, *tokenizer, *tokens;
     bool json, no_padding;
     struct loaded_model_options load;
+    enum decoder_weights weights;
     long long most;
 };
 
@@ -37,6 +41,17 @@ static int print_result(const struct loaded_model *l, const struct eval_argument
     return STATUS_OK;
 }
 
+/* As `taper generate --weights` reads the model. */
+static int decode_all(const struct loaded_model *l, const struct tokens *tokens, const struct eval_arguments *a,
+                      struct evaluation *out, struct error *err)
+{
+    const struct decoder_options o = {.batch = SEQUENCES, .threads = a->load.threads, .weights = a->weights};
+    struct decoder_loss loss;
+    int status = decoder_loss(&l->model, &o, tokens, a->most, (int)l->model.cfg.vocab, &loss, err);
+    *out = (struct evaluation){.loss = loss.loss, .tokens = loss.tokens};
+    return status;
+}
+
 static int run(const char *path, const struct eval_arguments *a, struct error *err)
 {
     struct loaded_model l;
@@ -49,7 +64,9 @@ static int run(const char *path, const struct eval_arguments *a, struct error *e
     if (!status) {
         if (a->no_padding) /* its head then ends with the tokenizer's last entry */
             l.model.cfg.vocab = tokenizer_vocab_size(l.tokenizer);
-        status = evaluate(&l.model, text.tokens, (int)l.model.cfg.batch, a->most, NULL, &e, err);
+        status = a->weights == WEIGHTS_FP32
+                     ? evaluate(&l.model, text.tokens, (int)l.model.cfg.batch, a->most, NULL, &e, err)
+                     : decode_all(&l, text.tokens, a, &e, err);
         if (!status)
             status = print_result(&l, a, &e, err);
         eval_text_close(&text);
@@ -61,12 +78,16 @@ static int run(const char *path, const struct eval_arguments *a, struct error *e
 static int eval_exec(int argc, char **argv, struct error *err)
 {
     struct eval_arguments a = {0};
-    const char *threads = NULL, *device = NULL;
-    const struct option_spec specs[] = {
-        {.name = "text", .value = &a.text},     {.name = "tokenizer", .value = &a.tokenizer},
-        {.name = "tokens", .value = &a.tokens}, {.name = "threads", .value = &threads},
-        {.name = "device", .value = &device},   {.name = "no-padding", .flag = &a.no_padding},
-        {.name = "json", .flag = &a.json},      {0}};
+    const char *threads = NULL, *device = NULL, *weights = NULL;
+    const struct option_spec specs[] = {{.name = "text", .value = &a.text},
+                                        {.name = "tokenizer", .value = &a.tokenizer},
+                                        {.name = "tokens", .value = &a.tokens},
+                                        {.name = "threads", .value = &threads},
+                                        {.name = "device", .value = &device},
+                                        {.name = "no-padding", .flag = &a.no_padding},
+                                        {.name = "weights", .value = &weights},
+                                        {.name = "json", .flag = &a.json},
+                                        {0}};
     int operands;
     int status = options_parse(&cmd_eval, specs, argc, argv, &operands, err);
     if (!status && operands != 1)
@@ -77,6 +98,8 @@ static int eval_exec(int argc, char **argv, struct error *err)
         status = model_option_threads(threads, &a.load.threads, err);
     if (!status)
         status = model_option_device(device, &a.load.device, err);
+    if (!status)
+        status = model_option_weights(weights, &a.weights, err);
     a.load.tokenizer = a.text != NULL || a.no_padding;
     a.load.tokenizer_dir = a.tokenizer;
     return status ? status : run(argv[1], &a, err);
@@ -90,6 +113,7 @@ static const struct option_row eval_options[] = {
     {"device", 0, "cpu|cuda", "cpu (the default) or cuda"},
     OPTION_THREADS,
     {"no-padding", 0, NULL, "leave rows of the vocabulary that the tokenizer has no entry for out of the loss"},
+    {"weights", 0, "fp32|bf16|int8", "as `generate` reads them, a token at a time: what that costs in loss; CPU only"},
     {"json", 0, NULL, "one JSON object"},
     {0},
 };

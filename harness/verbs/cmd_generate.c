@@ -110,7 +110,7 @@ static const struct option_row generate_options[] = {
     {"top-k", 0, "K", "only the K most likely (0: all)"},
     {"top-p", 0, "P", "only the fewest whose probability reaches P (0.95; 1: all)"},
     {"seed", 0, "S", "the same seed draws the same text (0)"},
-    {"weights", 0, "fp32|bf16", "fp32, or bf16 with sums in fp32: half the memory to read"},
+    {"weights", 0, "fp32|bf16|int8", "how they are read, a half or a quarter of the memory; sums are in fp32"},
     {"no-cache", 0, NULL, "run the whole window for every token: slow, for comparison"},
     {"tokenizer", 0, "DIR", "instead of `tokenizer` beside the checkpoint"},
     {"device", 0, "cpu|cuda", "cpu (the default) or cuda"},

@@ -8,10 +8,12 @@ int model_option_weights(const char *text, enum decoder_weights *out, struct err
 {
     if (!text)
         return STATUS_OK;
-    if (strcmp(text, "fp32") != 0 && strcmp(text, "bf16") != 0)
-        return error_set(err, STATUS_BAD_INPUT, "--weights: want fp32 or bf16, got '%s'", text);
-    *out = text[0] == 'b' ? WEIGHTS_BF16 : WEIGHTS_FP32;
-    return STATUS_OK;
+    for (int i = 0; i < WEIGHTS_KINDS; i++)
+        if (strcmp(text, decoder_weights_name((enum decoder_weights)i)) == 0) {
+            *out = (enum decoder_weights)i;
+            return STATUS_OK;
+        }
+    return error_set(err, STATUS_BAD_INPUT, "--weights: want fp32, bf16 or int8, got '%s'", text);
 }
 
 int model_option_device(const char *text, enum load_device *out, struct error *err)

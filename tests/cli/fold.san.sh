@@ -54,6 +54,11 @@ check 'refuses what is folded' refuses 2 'folded already (all)' "$TAPER" fold "$
 check 'refuses past the tolerance' refuses 1 'more than --tolerance' "$TAPER" fold --tolerance 1e-12 "$T/all" "$T/x"
 check 'refuses a missing file' refuses 2 "$T/none" "$TAPER" fold "$T/none" "$T/x"
 head -c 5000 "$T/all/checkpoint.safetensors" > "$T/cut"
+near() { awk -v a="$1" -v b="$2" 'BEGIN { d = a - b; exit !(d < 0.02 && d > -0.02) }'; }
+for weights in bf16 int8; do
+    check "the loss with $weights weights is near" near "$(loss "$T/all")" \
+        "$("$TAPER" eval --json "$T/all" --weights $weights | sed 's/.*"loss":\([0-9.]*\).*/\1/')"
+done
 check 'refuses a truncated file' refuses 2 "$T/cut" "$TAPER" eval "$T/cut"
 check 'refuses a tokenizer that does not fit' \
     bash -c '"$TAPER" data corpus --size 30k --seed 1 "$1/c" && "$TAPER" data tokenizer --vocab 310 "$1/c" "$1/tok" &&

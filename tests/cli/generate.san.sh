@@ -19,6 +19,9 @@ for run in llama gpt2 neither; do
 done
 text "$T/llama" --prompt 'Once upon' --seed 4 --tokens 60 > "$T/other"
 check 'another seed draws another text' bash -c '! cmp -s "$1" "$2"' - "$T/one" "$T/other"
+check 'int8 weights write text' \
+    bash -c '[ "$("$TAPER" generate "$1" --weights int8 --tokens 30 --prompt A | wc -c)" -gt 5 ]' - "$T/llama"
+check 'no others are known' refuses 2 "want fp32, bf16 or int8, got 'int4'" "$TAPER" generate "$T/llama" --weights int4
 check 'bf16 weights write text' \
     bash -c '[ "$("$TAPER" generate "$1" --weights bf16 --tokens 30 --prompt A | wc -c)" -gt 5 ]' - "$T/llama"
 check 'the prompt may be empty' text "$T/llama" --tokens 3
