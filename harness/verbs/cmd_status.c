@@ -77,7 +77,7 @@ static int show_once(const struct home *home, const char *sweep, bool as_json, s
     json_t *all = NULL;
     int status = store_open(&store, home, STORE_READ, err);
     if (!status)
-        status = status_collect(store, sweep, &all, err);
+        status = status_collect(store, home, sweep, &all, err);
     if (!status) {
         json_t *waiting = NULL, *daemon = ask_daemon(home);
         const json_t *pools = json_object_get(daemon, "pools");
@@ -149,7 +149,9 @@ const struct command cmd_status = {
     .operands = "[SWEEP]",
     .brief = "how the sweeps stand, and what is running",
     .about = "Reads the database, so it works without a daemon too. Times are local; in JSON they are UTC, in "
-             "microseconds.\n",
+             "microseconds.\n"
+             "'no step for' is said of a run whose journal has not grown for 30 s and ten times the time between its "
+             "rows.\n",
     .options = status_options,
     .exec = status_exec,
 };
