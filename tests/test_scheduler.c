@@ -79,7 +79,7 @@ static void failures_are_retried_with_growing_delays(void **state)
     }
     assert_true(waited[1] >= 40 && waited[2] >= 90 && waited[3] >= 180);
     struct store_changed changed;
-    assert_int_equal(store_retry(bed.store, "a", NULL, &changed, NULL), STATUS_OK);
+    assert_int_equal(store_retry(bed.store, "a", NULL, false, &changed, NULL), STATUS_OK);
     scheduler_kick(bed.scheduler);
     bed_turn();
     assert_int_equal(bed.executor.count, 5); /* at once, with its retries back */
@@ -428,7 +428,7 @@ static void wanted_again_while_ending(void **state)
     assert_int_equal(store_cancel(bed.store, "a", NULL, "test", &changed, NULL), STATUS_OK);
     scheduler_cancel(bed.scheduler);
     assert_true(bed.executor.jobs[0].stopped && bed.executor.jobs[1].stopped);
-    assert_int_equal(store_retry(bed.store, NULL, bed_run(1).id, &changed, NULL), STATUS_OK);
+    assert_int_equal(store_retry(bed.store, NULL, bed_run(1).id, false, &changed, NULL), STATUS_OK);
     assert_int_equal(changed.queued, 1);
     bed_submit("a", 0, 0, ""); /* and the other by its sweep */
     bed_ends(0, OUTCOME_STOPPED);

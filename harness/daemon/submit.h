@@ -28,9 +28,18 @@ int submit_job_prepare(struct submit_job *job, struct error *err);
 
 /* Queue what was prepared; *body is the reply (a new reference). May be tried again when the store was busy. */
 int submit_job_commit(struct submit_job *job, struct store *store, json_t **body, struct error *err);
+
+/* Keep what was queued as HOME/sweeps/SWEEP.yaml (sweep_copy.h). */
+int submit_job_keep(const struct submit_job *job, const struct home *home, struct error *err);
+
 void submit_job_destroy(struct submit_job *job); /* NULL is fine */
 
-/* What a reply says, for people; a line or two. */
+/* The same request made without doing it: the reply says what would be. `given` is --home; where that is no home yet,
+ * all is new. body is taken. */
+int submit_preview(const char *given, json_t *body, json_t **reply, struct error *err);
+
+/* What a reply says, for people: a line, and one for each thing that was asked for and not done, or done to a run that
+ * was there; of a preview for each group of runs. */
 void submit_print(const json_t *reply, FILE *out);
 
 #endif

@@ -6,10 +6,12 @@
 #include <sys/stat.h>
 
 #include "core/base/file.h"
+#include "core/base/file_tree.h"
 #include "core/base/memory.h"
 #include "core/base/rundir.h"
 #include "harness/queue/scheduler_internal.h"
 #include "harness/store/store_queue.h"
+#include "harness/store/store_redo.h"
 
 /* config.json as the store has it; the worker checks it. Left alone when it is right already. */
 static int write_config(const char *dir, const char *text, struct error *err)
@@ -24,12 +26,24 @@ static int write_config(const char *dir, const char *text, struct error *err)
     return status;
 }
 
+/* A run that is to be done again starts in an empty directory. */
+static int clear_for_redo(struct scheduler *s, const char *run, const char *dir, struct error *err)
+{
+    bool clear = false;
+    int status = store_redo_must_clear(s->o.store, run, &clear, err);
+    if (!status && clear)
+        status = file_tree_remove(dir, NULL, err);
+    return status || !clear ? status : store_redo_cleared(s->o.store, run, err);
+}
+
 static int prepare_dir(struct scheduler *s, const struct store_run *run, const char *dir, char **after,
                        struct error *err)
 {
     char *config = NULL;
     int status = store_queue_texts(s->o.store, run->id, &config, after, err);
     struct stat there;
+    if (!status)
+        status = clear_for_redo(s, run->id, dir, err);
     if (!status && mkdir(dir, 0777) != 0 && errno != EEXIST)
         status = file_make_directories(dir, err);
     if (!status && stat(dir, &there) == 0 && !S_ISDIR(there.st_mode))

@@ -32,11 +32,16 @@ struct catalogue_entry {
     const char *caption;       /* under a figure of the report */
     const char *needs;         /* what it takes to have data; a table's stands in its layout */
     struct figure_shape shape; /* width 0: a table */
+    const char *aside;         /* SQL: of a figure, one more text for its small print, NULL or none: nothing; or NULL */
 };
 
 /* The i-th in the order of the paper, tables or figures; NULL past the last. */
 const struct catalogue_entry *catalogue_table(int i);
 const struct catalogue_entry *catalogue_figure(int i);
+
+/* How many there are of each. */
+int catalogue_tables(void);
+int catalogue_figures(void);
 
 /* By its id, or by that without fig- or table- ("loss"); NULL: none. */
 const struct catalogue_entry *catalogue_find(const char *name, bool figure);

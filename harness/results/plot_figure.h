@@ -27,6 +27,8 @@ struct plot_image {
 struct plot_figure {
     const struct catalogue_entry *entry;
     const char *sql, *script, *x_name; /* script NULL: plots/ID.gp */
+    const char *lines;                 /* SQL: what a figure's lines are, in order, where not its groups; else NULL */
+    int lines_most;                    /* of those in one figure; sql finds them in page_line */
 };
 
 /* The i-th id, in the order of the paper; NULL past the last. */

@@ -4,6 +4,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "harness/base/progress.h"
 #include "harness/results/plot_figure.h"
 #include "harness/results/plot_metric.h"
 #include "harness/verbs/commands.h"
@@ -27,9 +28,10 @@ static char *page_path(const char *path, int page)
     return page == 0 ? memory_string(path) : memory_format("%.*s-%d%s", stem, path, page + 1, path + stem);
 }
 
-/* A figure, all its pages; on standard output the first. metric: id is a list of metrics, drawn against x. */
+/* A figure, all its pages; on standard output the first. `line` is cleared before anything is said. metric: id is a
+ * list of metrics, drawn against x. */
 static int one_figure(struct result_verb *v, const char *id, bool metric, const char *x, enum plot_format format,
-                      const char *path, bool *empty, struct error *err)
+                      const char *path, bool *empty, struct progress_line *line, struct error *err)
 {
     bool to_file = strcmp(path, "-") != 0;
     int status = STATUS_OK;
@@ -40,6 +42,7 @@ static int one_figure(struct result_verb *v, const char *id, bool metric, const 
         if (status)
             break;
         char *name = page_path(path, page);
+        progress_end(line);
         status = result_verb_write(name, image.bytes, image.size, "the figure", err);
         if (!status && to_file)
             printf("%s\n", name);
@@ -59,12 +62,16 @@ static int all_figures(struct result_verb *v, enum plot_format format, const cha
     int made = 0, failed = 0, status = file_make_directories(dir, err);
     if (status)
         return status;
+    struct progress_line line;
+    progress_begin(&line);
     for (int i = 0; plot_figure_id(i); i++) {
         const char *id = plot_figure_id(i);
         bool empty = false;
         struct error why = {0};
         char *name = memory_format("%s.%s", id, plot_format_name(format)), *path = file_join(dir, name);
-        int one = one_figure(v, id, false, NULL, format, path, &empty, &why);
+        progress_item(&line, catalogue_figures(), id);
+        int one = one_figure(v, id, false, NULL, format, path, &empty, &line, &why);
+        progress_end(&line);
         if (one)
             fprintf(stderr, "%s\n", why.text);
         made += !one;
@@ -105,7 +112,8 @@ static int plot_exec(int argc, char **argv, struct error *err)
         char *name = memory_format("%s%s.%s", metric ? "metric-" : "", id, plot_format_name(format));
         for (char *p = name; metric && *p; p++)
             *p = *p == ',' || *p == ':' || *p == '/' ? '-' : *p;
-        status = one_figure(&v, id, metric != NULL, x, format, v.out ? v.out : name, NULL, err);
+        status =
+            one_figure(&v, id, metric != NULL, x, format, v.out ? v.out : name, NULL, &(struct progress_line){0}, err);
         free(name);
     }
     result_verb_close(&v);
@@ -115,7 +123,7 @@ static int plot_exec(int argc, char **argv, struct error *err)
 static const struct option_row plot_options[] = {
     {"sweep", 0, "NAME", "of this sweep (default: the one submitted last that has data for it)"},
     {"metric", 0, "NAME[,NAME]...",
-     "in place of an id: any number that steps record, a panel each (margin, entropy, c:final_norm ...)"},
+     "in place of an id: any number that steps record, a panel each (margin, entropy, c:final_norm; c: a line a site)"},
     {"x", 0, "step|tokens|time", "what --metric is drawn against"},
     RESULT_CHOICE_ROWS,
     {"format", 'f', "svg|png|pdf|gp", "svg (default), png, pdf, or gp: the gnuplot script with its data"},

@@ -4,6 +4,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "harness/base/progress.h"
 #include "harness/results/catalogue.h"
 #include "harness/results/table.h"
 #include "harness/verbs/commands.h"
@@ -21,13 +22,15 @@ static int read_format(const char *text, enum table_format *out, struct error *e
     return command_usage(&cmd_table, err, "--format: want md, csv, tex, json or html, got '%s'", text);
 }
 
+/* `line` is cleared before anything is said. */
 static int one_table(struct result_verb *v, const char *id, enum table_format format, const char *path,
-                     struct error *err)
+                     struct progress_line *line, struct error *err)
 {
     struct table t;
     char *text = NULL;
     size_t size = 0;
     int status = table_make(&t, &v->from, id, v->sweep, err);
+    progress_end(line);
     if (status)
         return status;
     FILE *memory = open_memstream(&text, &size);
@@ -46,10 +49,13 @@ static int one_table(struct result_verb *v, const char *id, enum table_format fo
 static int all_tables(struct result_verb *v, enum table_format format, const char *dir, struct error *err)
 {
     int status = file_make_directories(dir, err);
+    struct progress_line line;
+    progress_begin(&line);
     for (int i = 0; !status && table_id(i); i++) {
         const char *id = table_id(i);
         char *name = memory_format("%s.%s", id, formats[format]), *path = file_join(dir, name);
-        status = one_table(v, id, format, path, err);
+        progress_item(&line, catalogue_tables(), id);
+        status = one_table(v, id, format, path, &line, err);
         if (!status)
             printf("%s\n", path);
         free(path);
@@ -80,7 +86,7 @@ static int table_exec(int argc, char **argv, struct error *err)
     if (!status && all)
         status = all_tables(&v, format, v.out, err);
     else if (!status)
-        status = one_table(&v, argv[1], format, v.out ? v.out : "-", err);
+        status = one_table(&v, argv[1], format, v.out ? v.out : "-", &(struct progress_line){0}, err);
     result_verb_close(&v);
     return status;
 }

@@ -75,6 +75,30 @@ parts() {
 }
 check 'their figure has two parts, no two lines of one look alike' parts
 
+# ---- how far it is: a line on a terminal, redrawn and cleared in the end; nothing elsewhere
+on_terminal() { # TEXT COMMAND...: its standard error is a terminal, and TEXT is drawn there, then cleared
+    local text=$1
+    shift
+    script -qec "$(printf '%q ' "$@") > '$T/o'" /dev/null < /dev/null > "$T/tty" 2>&1 || { cat "$T/tty"; return 1; }
+    grep -qF -- $'\r\e[K'"$text ..." "$T/tty" && [ "$(tail -c 4 "$T/tty" | od -An -c | tr -d ' \n')" = '\r033[K' ] ||
+        { od -c "$T/tty" | tail -20; return 1; }
+}
+quietly() { # COMMAND...: on a pipe
+    "$@" 2>&1 > "$T/o" | cat > "$T/err"
+    [ "${PIPESTATUS[0]}" = 0 ] && ! grep -qE ' of [0-9]+: |\x1b' "$T/err" "$T/o" || { cat "$T/err"; return 1; }
+}
+if command -v script > /dev/null; then
+    check 'table all says how far it is' on_terminal '7 of 7: table-theory' "$TAPER" table all --sweep many --out "$T/out"
+else
+    skip 'table all says how far it is' 'no script(1) on this machine'
+fi
+check 'and not on a pipe' quietly "$TAPER" table all --sweep many --out "$T/out"
+if command -v script > /dev/null && command -v gnuplot > /dev/null; then
+    check 'so does plot all' on_terminal '4 of 7: fig-loss' "$TAPER" plot all --sweep many --where train.lr=1e-3 --out "$T/out"
+    check 'and the report' on_terminal '14 of 14: table-runs' "$TAPER" report --sweep many --where train.lr=1e-3 --out "$T/r.html"
+    check 'and not on a pipe' quietly "$TAPER" report --sweep many --where train.lr=1e-3 --out "$T/r.html"
+fi
+
 # ---- names
 check 'a figure by its short name' same "$(drawn fig-logit-chasing)" "$(drawn logit-chasing)"
 check 'a table by its short name' same "$("$TAPER" table table-tinystories)" "$("$TAPER" table tinystories)"

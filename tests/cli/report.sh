@@ -34,6 +34,14 @@ check 'no home is an error' refuses_silently 2 "$T/home" "$TAPER" table table-ru
 check 'a sweep runs' "$TAPER" run "$T/tiny.yaml" --slots cpu:2
 check 'every run is done' is 12 "SELECT count(*) FROM run WHERE state = 'done'"
 
+# A token's <G,h> is ce - entropy: the means of its two factors, <G,h>/|h| and |h|, give that up to their covariance.
+check 'the slack in proposition 2 is said, and above zero' bash -c '"$TAPER" table theory --format csv > "$1/theory" &&
+    cat "$1/theory" && awk -F, "NR == 1 { for (i = 1; i <= NF; i++) at[\$i] = i; next }
+        \$at[\"bounded\"] != \"\" { n++; if (\$at[\"bounded\"] != 1 || \$at[\"slack\"] <= 0) bad++ }
+        END { exit n != 4 || bad }" "$1/theory" && "$TAPER" table theory | grep -q "checks the arithmetic, not the paper"' - "$T"
+check 'where its <G,h> is ce - entropy' is 1 "SELECT count(*) > 9 AND min(abs(ce - entropy - radial * sqrt(16) *
+    scale_mean) <= radial_rms * sqrt(16) * scale_std + 1e-3) FROM step_numeric s JOIN run r ON r.id = s.run
+    WHERE r.variant LIKE 'all%' AND gate = 0"
 for id in table-tinystories table-decode table-last-token table-ablation table-runs table-theory; do
     check "$id has rows" bash -c '"$TAPER" table '"$id"' --format json | grep -q "\"empty\": null"'
 done
