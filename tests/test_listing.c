@@ -127,6 +127,12 @@ static void reals_read_back(void **state)
     assert_string_equal(format_real(text, 0.1), "0.1");
     assert_string_equal(format_real(text, 1e300), "1e+300");
     assert_string_equal(format_real(text, -INFINITY), "-Infinity");
+    assert_string_equal(format_fixed(text, 3.14159, 4), "3.1416");
+    assert_string_equal(format_fixed(text, -999999.5, 1), "-999999.5");
+    assert_string_equal(format_fixed(text, 5.37e23, 4), "5.4e23");
+    assert_string_equal(format_fixed(text, -1e300, 2), "-1.0e300");
+    assert_string_equal(format_fixed(text, 1e9, 0), "1000000000");
+    assert_string_equal(format_fixed(text, 2e15, 0), "2.0e15");
 }
 
 static void times_are_local(void **state)

@@ -201,25 +201,24 @@ char *status_counts(const json_t *sweep, char *to)
 
 char *status_live(const json_t *live, char *to)
 {
-    char left[32], quiet[32], silent[64] = "", loss[32] = "-", shared[32] = "";
-    const json_t *value = json_object_get(live, "loss"), *seconds = json_object_get(live, "seconds_left");
+    char time[32], loss[32] = "-", shared[32] = "";
+    const json_t *value = json_object_get(live, "loss");
+    bool stalled = json_is_true(json_object_get(live, "stalled"));
+    const json_t *seconds = json_object_get(live, stalled ? "quiet" : "seconds_left");
     if (json_is_number(value))
-        snprintf(loss, sizeof loss, "%.4f", json_number_value(value));
+        format_fixed(loss, json_number_value(value), 4);
     else if (json_is_string(value))
         snprintf(loss, sizeof loss, "%s", json_string_value(value));
-    format_duration(left, json_is_number(seconds) ? json_number_value(seconds) : -1);
+    format_duration(time, json_is_number(seconds) ? json_number_value(seconds) : -1);
     long long pack = (long long)json_integer_value(json_object_get(live, "pack"));
     if (pack > 1)
         snprintf(shared, sizeof shared, "  pack of %lld", pack);
-    if (json_is_true(json_object_get(live, "stalled")))
-        snprintf(silent, sizeof silent, "  no step for %s",
-                 format_duration(quiet, json_number_value(json_object_get(live, "quiet"))));
     bool ending = json_integer_value(json_object_get(live, "cancel")) != 0;
-    snprintf(to, 256, "%s  %-14.40s seed %-4lld step %lld/%lld  loss %s  left %s%s%s%s",
+    snprintf(to, 256, "%s  %-14.40s seed %-4lld step %lld/%lld  loss %s  %s %s%s%s",
              json_string_value(json_object_get(live, "run")), json_string_value(json_object_get(live, "variant")),
              (long long)json_integer_value(json_object_get(live, "seed")),
              (long long)json_integer_value(json_object_get(live, "step")),
-             (long long)json_integer_value(json_object_get(live, "steps")), loss, left, silent, shared,
-             ending ? "  (ending)" : "");
+             (long long)json_integer_value(json_object_get(live, "steps")), loss, stalled ? "no step for" : "left",
+             time, shared, ending ? "  (ending)" : "");
     return to;
 }
