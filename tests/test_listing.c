@@ -70,6 +70,11 @@ static void csv_is_quoted(void **state)
     (void)state;
     expect(values, LISTING_CSV, "n,name,x,gone\n1,a,0.1,\n20,\"b,\"\"c\",NaN,x\n-3,\"d\ne\",-Infinity,\"\"\n");
     expect("SELECT 1 AS \"a,b\", 2 AS a WHERE 0", LISTING_CSV, "\"a,b\",a\n");
+    /* A spreadsheet is given no formula; numbers, and what is inside a text, are as they are. */
+    expect("SELECT '=1+1' AS a, '@x,y' AS b, '-z' AS c, '+\"' AS d, -1.5 AS e, '-1.5e3' AS f, '-Infinity' AS g, '-' AS "
+           "h, 'a=b' AS i, -2 AS \"=j\"",
+           LISTING_CSV, "a,b,c,d,e,f,g,h,i,'=j\n'=1+1,\"'@x,y\",'-z,\"'+\"\"\",-1.5,-1.5e3,-Infinity,'-,a=b,-2\n");
+    expect("SELECT '=1+1' AS a", LISTING_JSON, "[{\"a\":\"=1+1\"}]\n");
 }
 
 static void json_is_typed(void **state)

@@ -12,6 +12,7 @@ name_of() { cat "/proc/$1/comm"; }
 rows() { [ "$(wc -l < "$journal" 2> /dev/null)" -gt "$1" ]; }
 
 long steady 1
+export AWS_SECRET_ACCESS_KEY=hidden SLURM_JWT=hidden MY_DATA=seen TAPER_PASS_ENV=OTHER,MY_DATA OMP_DYNAMIC=false
 check 'a daemon' daemon --slots cpu:1 --slots gpu:0
 check 'it is called taper' same taper "$(name_of "$(daemon_pid)")"
 check 'a run' "$TAPER" submit "$T/steady.yaml"
@@ -24,6 +25,12 @@ worker=$(cat "/proc/$supervisor/task/$supervisor/children")
 worker=${worker// /}
 check 'the process around it has a name' same taper-watch "$(name_of "$supervisor")"
 check 'so has the training' same taper-train "$(name_of "$worker")"
+environment() { tr '\0' '\n' < "/proc/$1/environ"; }
+for pid in "$supervisor" "$worker"; do
+    check 'secrets of the daemon are not passed on' bash -c '! grep -q hidden "/proc/$1/environ"' - "$pid"
+    check 'what it needs is' same "$(printf '%s\n' "HOME=$HOME" MY_DATA=seen OMP_DYNAMIC=false "PATH=$PATH" "TAPER_HOME=$TAPER_HOME")" \
+        "$(environment "$pid" | grep -E '^(HOME|PATH|MY_DATA|OMP_DYNAMIC|TAPER_HOME)=' | LC_ALL=C sort)"
+done
 long next 2
 check 'another waits' "$TAPER" submit "$T/next.yaml"
 check 'for its slot' shows '1 run of next waits for 1 free CPU slot'
