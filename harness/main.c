@@ -2,6 +2,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "harness/verbs/commands.h"
 
@@ -25,6 +26,7 @@ static int wants_help(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    prctl(PR_SET_NAME, "taper"); /* a worker, started by way of /proc/self/exe, would be called exe */
     if (argc < 2) {
         fprintf(stderr, "usage: taper COMMAND ...\n'taper help' lists the commands\n");
         return 2;

@@ -70,6 +70,11 @@ static void csv_is_quoted(void **state)
     (void)state;
     expect(values, LISTING_CSV, "n,name,x,gone\n1,a,0.1,\n20,\"b,\"\"c\",NaN,x\n-3,\"d\ne\",-Infinity,\"\"\n");
     expect("SELECT 1 AS \"a,b\", 2 AS a WHERE 0", LISTING_CSV, "\"a,b\",a\n");
+    /* A spreadsheet is given no formula; numbers, and what is inside a text, are as they are. */
+    expect("SELECT '=1+1' AS a, '@x,y' AS b, '-z' AS c, '+\"' AS d, -1.5 AS e, '-1.5e3' AS f, '-Infinity' AS g, '-' AS "
+           "h, 'a=b' AS i, -2 AS \"=j\"",
+           LISTING_CSV, "a,b,c,d,e,f,g,h,i,'=j\n'=1+1,\"'@x,y\",'-z,\"'+\"\"\",-1.5,-1.5e3,-Infinity,'-,a=b,-2\n");
+    expect("SELECT '=1+1' AS a", LISTING_JSON, "[{\"a\":\"=1+1\"}]\n");
 }
 
 static void json_is_typed(void **state)
@@ -127,6 +132,12 @@ static void reals_read_back(void **state)
     assert_string_equal(format_real(text, 0.1), "0.1");
     assert_string_equal(format_real(text, 1e300), "1e+300");
     assert_string_equal(format_real(text, -INFINITY), "-Infinity");
+    assert_string_equal(format_fixed(text, 3.14159, 4), "3.1416");
+    assert_string_equal(format_fixed(text, -999999.5, 1), "-999999.5");
+    assert_string_equal(format_fixed(text, 5.37e23, 4), "5.4e23");
+    assert_string_equal(format_fixed(text, -1e300, 2), "-1.0e300");
+    assert_string_equal(format_fixed(text, 1e9, 0), "1000000000");
+    assert_string_equal(format_fixed(text, 2e15, 0), "2.0e15");
 }
 
 static void times_are_local(void **state)

@@ -52,7 +52,8 @@ int error_errno(struct error *err, int status, int errno_value, const char *form
         format_text(err->text, sizeof err->text, format, args);
         va_end(args);
         size_t used = strlen(err->text);
-        snprintf(err->text + used, sizeof err->text - used, ": %s", strerror(errno_value));
+        if (errno_value) /* "Success" is no reason */
+            snprintf(err->text + used, sizeof err->text - used, ": %s", strerror(errno_value));
     }
     return status;
 }

@@ -7,9 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/error.h"
 #include "core/base/parallel.h"
+#include "core/cpu/address_space.h"
 
 #include <cblas.h> /* last: complex.h takes the name I */
+
+enum { RESERVED_MOST = 64 }; /* buffers: OpenBLAS knows no more than some multiple of its threads */
 
 /* OpenBLAS is opened when the first backend is made, not with the program: loading it takes three times as long as
  * everything else at a start, and most starts (a verb, the supervisor around a worker) multiply no matrices. */
@@ -19,6 +23,8 @@ static struct {
     __typeof__(&openblas_get_corename) get_corename;
     /* Exported by builds that choose their kernels at run time; NULL elsewhere. */
     void (*read_env)(void), (*dynamic_init)(void), (*dynamic_quit)(void);
+    void *(*memory_alloc)(int); /* one of its buffers, and back: they are kept for the next product. NULL likewise */
+    void (*memory_free)(void *);
     void (*omp_set_num_threads)(int); /* of the OpenMP runtime that a build over one uses; else NULL */
 } blas;
 
@@ -37,6 +43,11 @@ static void *find(void *library, const char *name, bool needed)
 static void open_library(void)
 {
     void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_GLOBAL);
+    char limit[300];
+    if (!library && address_space_limited(limit, sizeof limit)) {
+        fprintf(stderr, "taper: %s: %s\n", dlerror(), limit);
+        exit(-STATUS_MEMORY);
+    }
     if (!library) {
         fprintf(stderr, "taper: %s; ./setup.sh installs it\n", dlerror());
         exit(1);
@@ -52,6 +63,8 @@ static void open_library(void)
         {"openblas_read_env", &blas.read_env, false},
         {"gotoblas_dynamic_init", &blas.dynamic_init, false},
         {"gotoblas_dynamic_quit", &blas.dynamic_quit, false},
+        {"blas_memory_alloc", &blas.memory_alloc, false},
+        {"blas_memory_free", &blas.memory_free, false},
     };
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
         void *symbol = find(library, symbols[i].name, symbols[i].needed);
@@ -93,7 +106,9 @@ static void keep_alone(void)
 
 static void setup(void)
 {
+    address_space_guard();
     open_library();
+    address_space_release();
     void *symbol = dlsym(RTLD_DEFAULT, "omp_set_num_threads"); /* as OpenBLAS itself finds it */
     memcpy(&blas.omp_set_num_threads, &symbol, sizeof symbol);
     blas.set_num_threads(1);
@@ -111,6 +126,41 @@ void gemm_setup(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, setup);
+}
+
+/* How many buffers all backends together may use at once. */
+static pthread_mutex_t reserve_lock = PTHREAD_MUTEX_INITIALIZER;
+static int reserved;
+
+static int at_once(int threads)
+{
+    int processors = parallel_processors();
+    return threads < processors ? threads : processors;
+}
+
+void gemm_reserve(int threads)
+{
+    void *buffers[RESERVED_MOST];
+    char limit[300];
+    pthread_mutex_lock(&reserve_lock);
+    reserved += at_once(threads);
+    int count = reserved < RESERVED_MOST ? reserved : RESERVED_MOST;
+    if (address_space_limited(limit, sizeof limit) && blas.memory_alloc && blas.memory_free) {
+        address_space_guard();
+        for (int i = 0; i < count; i++)
+            buffers[i] = blas.memory_alloc(0);
+        for (int i = 0; i < count; i++)
+            blas.memory_free(buffers[i]);
+        address_space_release();
+    }
+    pthread_mutex_unlock(&reserve_lock);
+}
+
+void gemm_unreserve(int threads)
+{
+    pthread_mutex_lock(&reserve_lock);
+    reserved -= at_once(threads);
+    pthread_mutex_unlock(&reserve_lock);
 }
 
 const char *gemm_kernels(void)

@@ -12,6 +12,12 @@
  * and give it kernels for this processor where it did not know it. */
 void gemm_setup(void);
 
+/* After that, once for every backend: where the address space is limited, have the BLAS make the buffers of this many
+ * more threads now. What does not fit ends the process here, with a message and exit status 5, and not in the middle of
+ * a training that would spin for ever. */
+void gemm_reserve(int threads);
+void gemm_unreserve(int threads); /* when the backend goes */
+
 /* The name of the processor type whose kernels the BLAS uses. */
 const char *gemm_kernels(void);
 

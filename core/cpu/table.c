@@ -11,6 +11,7 @@ static int cpu_create(struct backend **out, const struct backend_options *option
     if (options->threads < 1)
         return error_set(err, STATUS_BAD_INPUT, "threads: want at least 1, found %d", options->threads);
     gemm_setup(); /* every thread of ours calls it for its own share */
+    gemm_reserve(options->threads);
     struct backend *be = memory_alloc(1, sizeof *be);
     be->threads = options->threads;
     be->kernels = kernels_best();
@@ -21,6 +22,7 @@ static int cpu_create(struct backend **out, const struct backend_options *option
 static void cpu_destroy(struct backend *be)
 {
     if (be) {
+        gemm_unreserve(be->threads);
         blocks_release_all(&be->blocks);
         staged_clear(&be->staged);
         free(be->scratch);

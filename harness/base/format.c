@@ -20,6 +20,19 @@ char *format_real(char *to, double value)
     return to;
 }
 
+char *format_fixed(char *to, double value, int digits)
+{
+    if (!(fabs(value) >= (digits > 0 ? 1e6 : 1e15)) || isinf(value)) {
+        snprintf(to, 32, "%.*f", digits < 15 ? digits : 15, value);
+        return to;
+    }
+    char scientific[32];
+    snprintf(scientific, sizeof scientific, "%.1e", value);
+    int mantissa = (int)strcspn(scientific, "e");
+    snprintf(to, 32, "%.*se%ld", mantissa, scientific, strtol(scientific + mantissa + 1, NULL, 10));
+    return to;
+}
+
 char *format_time(char *to, int64_t us)
 {
     time_t seconds = (time_t)(us / 1000000);

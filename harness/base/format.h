@@ -8,6 +8,10 @@
 /* Shortest decimal of a double that reads back the same; NaN, Infinity, -Infinity. */
 char *format_real(char *to, double value);
 
+/* With this many decimals, as "3.1416"; with an exponent, as "5.4e23", from a million on (10^15 without decimals),
+ * where the digits would say less than their count. */
+char *format_fixed(char *to, double value, int digits);
+
 /* Microseconds since 1970 UTC as local "2026-02-03 14:05:06"; "" for 0. */
 char *format_time(char *to, int64_t us);
 

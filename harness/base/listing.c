@@ -142,13 +142,24 @@ static void text_cell(struct listing *t, const char *text, bool number)
 
 /* --------------------------------------------------------------------------------------------- CSV, JSON */
 
+/* What a spreadsheet would take for a formula, and run: a name may come from anybody's sweep. Numbers are none. */
+static bool is_formula(const char *text)
+{
+    char *end;
+    if (!*text || !strchr("=+-@\t\r", *text))
+        return false;
+    strtod(text, &end);
+    return end == text || *end;
+}
+
 static void csv_field(struct listing *t, const char *text)
 {
+    const char *guard = is_formula(text) ? "'" : "";
     if (!text[strcspn(text, ",\"\r\n")] && *text) {
-        fputs(text, t->out);
+        fprintf(t->out, "%s%s", guard, text);
         return;
     }
-    fputc('"', t->out); /* an empty text is quoted, a NULL is nothing at all */
+    fprintf(t->out, "\"%s", guard); /* an empty text is quoted, a NULL is nothing at all */
     for (; *text; text++) {
         if (*text == '"')
             fputc('"', t->out);

@@ -22,7 +22,7 @@ static double now_seconds(void)
 void progress_train(void *arg, const struct train_progress *t)
 {
     struct progress_line *p = arg;
-    char left[32];
+    char left[32], loss[32];
     double now = now_seconds();
     bool last = t->step == t->steps;
     if (!p->terminal || (now - p->drawn < 0.1 && !last && strcmp(t->phase, "train") == 0))
@@ -30,8 +30,9 @@ void progress_train(void *arg, const struct train_progress *t)
     p->drawn = now;
     p->dirty = 1;
     if (strcmp(t->phase, "train") == 0)
-        fprintf(stderr, "\r\033[Kstep %lld/%lld  loss %.4f  gate %.2f  %.0f tokens/s  %s left", (long long)t->step,
-                (long long)t->steps, t->loss, t->gate, t->tokens_per_s, format_duration(left, t->seconds_left));
+        fprintf(stderr, "\r\033[Kstep %lld/%lld  loss %s  gate %.2f  %.0f tokens/s  %s left", (long long)t->step,
+                (long long)t->steps, format_fixed(loss, t->loss, 4), t->gate, t->tokens_per_s,
+                format_duration(left, t->seconds_left));
     else
         fprintf(stderr, "\r\033[Kstep %lld/%lld  %s ...", (long long)t->step, (long long)t->steps, t->phase);
     fflush(stderr);

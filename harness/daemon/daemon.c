@@ -35,6 +35,7 @@ struct daemon {
     struct engine engine;
     struct log_writer log;
     bool echo, stopping, leaving, news, later;
+    bool serving, pid_written;
     struct server *server;
     struct pending *pending;
     struct submissions submissions;
@@ -73,10 +74,23 @@ static void look_soon(struct daemon *d)
         uv_timer_start(&d->timer, on_timer, WAITING_MS, 0);
 }
 
+/* For people; nothing relies on it. A full disk has no room for a new file: then none is better than that of a daemon
+ * before, and it is tried again as things change. */
+static void write_pid(struct daemon *d)
+{
+    char *text = memory_format("%d\n", (int)getpid());
+    d->pid_written = file_write_all(d->engine.home.pid, text, strlen(text), NULL) == STATUS_OK;
+    if (!d->pid_written)
+        unlink(d->engine.home.pid);
+    free(text);
+}
+
 static void on_changed(void *arg)
 {
     struct daemon *d = arg;
     d->news = true;
+    if (d->serving && !d->pid_written)
+        write_pid(d);
     if (d->pending || d->stopping)
         look_soon(d);
 }
@@ -303,13 +317,6 @@ static int serve(struct daemon *d, struct error *err)
     return STATUS_OK;
 }
 
-static void write_pid(const struct engine *e)
-{
-    char *text = memory_format("%d\n", (int)getpid());
-    file_write_all(e->home.pid, text, strlen(text), NULL); /* for people; nothing relies on it */
-    free(text);
-}
-
 /* What there is to run on: a line for the log, and for whoever waits for a detached daemon. */
 static void tell_ready(struct daemon *d, int ready)
 {
@@ -353,9 +360,11 @@ int daemon_run(const struct daemon_options *options, struct error *err)
         if (!status)
             status = serve(d, err);
         if (!status) {
-            write_pid(&d->engine);
+            d->serving = true;
+            write_pid(d);
             tell_ready(d, options->ready);
             uv_run(&d->engine.loop, UV_RUN_DEFAULT);
+            d->serving = false;
             unlink(d->engine.home.socket);
             unlink(d->engine.home.pid);
         }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static int bad_slots(struct error *err, const char *pool, const char *value)
 {
@@ -86,13 +87,34 @@ static int read_numbers(const struct engine_options *o, struct numbers *n, struc
     return status;
 }
 
+int engine_check_descriptors(struct error *err)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= ENGINE_DESCRIPTORS)
+        return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT,
+                     "want at least %d file descriptors, found %llu ('ulimit -n %d' allows them)", ENGINE_DESCRIPTORS,
+                     (unsigned long long)limit.rlim_cur, ENGINE_DESCRIPTORS);
+}
+
+static int open_loop(struct engine *e, struct error *err)
+{
+    int code = uv_loop_init(&e->loop);
+    if (code)
+        return error_set(err, STATUS_FAILED, "cannot make an event loop: %s", uv_strerror(code));
+    e->looping = true;
+    return STATUS_OK;
+}
+
 int engine_open(struct engine *e, const struct engine_options *options, const char *home, const char *sweep,
                 void (*log)(void *arg, const char *text), void (*changed)(void *arg), void *arg, struct error *err)
 {
     struct numbers n;
     char *payload = NULL;
     *e = (struct engine){0};
-    int status = read_numbers(options, &n, err);
+    int status = engine_check_descriptors(err);
+    if (!status)
+        status = read_numbers(options, &n, err);
     const struct slots_options slots = engine_slots(options, n.gpu_busy);
     if (!status)
         status = slots_check(&slots, err);
@@ -105,9 +127,9 @@ int engine_open(struct engine *e, const struct engine_options *options, const ch
         status = home_init(&e->home, home, true, err);
     if (!status)
         status = store_open(&e->store, &e->home, STORE_WRITE, err);
+    if (!status)
+        status = open_loop(e, err);
     if (!status) {
-        uv_loop_init(&e->loop);
-        e->looping = true;
         const struct executor_options executor = {.payload = payload, .slots = slots};
         for (int i = 0; i < ENGINE_EXECUTORS && executor_kind_at(i); i++)
             e->executors[i] = executor_kind_at(i)->create(&e->loop, &executor);

@@ -40,7 +40,9 @@ struct slots_options engine_slots(const struct engine_options *o, uint64_t gpu_f
         "payload", 0, "PROGRAM", "run this program in each run's directory instead of the training"                    \
     }
 
-enum { ENGINE_EXECUTORS = 4 };
+/* Descriptors without which nothing is begun: half are taken while all is idle, the others are for workers, journals
+ * and a few clients (SERVER_DESCRIPTORS_KEPT). */
+enum { ENGINE_EXECUTORS = 4, ENGINE_DESCRIPTORS = 40 };
 
 struct engine {
     uv_loop_t loop;
@@ -50,6 +52,10 @@ struct engine {
     struct scheduler *scheduler;
     bool looping;
 };
+
+/* STATUS_BAD_INPUT when the process may have fewer than ENGINE_DESCRIPTORS open. engine_open asks it first; who opens
+ * something before that does too. */
+int engine_check_descriptors(struct error *err);
 
 /* Open everything, but take over nothing yet (scheduler_recover). */
 int engine_open(struct engine *e, const struct engine_options *options, const char *home, const char *sweep,

@@ -76,7 +76,7 @@ static void draw(struct foreground *f)
     char text[512], counts[160], spent[32], left[32];
     struct winsize size = {0};
     size_t i;
-    if (status_collect(f->engine.store, f->sweep, &all, NULL) != STATUS_OK)
+    if (status_collect(f->engine.store, &f->engine.home, f->sweep, &all, NULL) != STATUS_OK)
         return;
     int columns = ioctl(2, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
     int most = size.ws_row > 4 && size.ws_row - 3 < LINES_MOST ? size.ws_row - 3 : LINES_MOST;
@@ -230,7 +230,7 @@ static int report(struct foreground *f, struct error *err)
 {
     json_t *all = NULL;
     char counts[160];
-    int status = status_collect(f->engine.store, f->sweep, &all, err);
+    int status = status_collect(f->engine.store, &f->engine.home, f->sweep, &all, err);
     if (status)
         return status;
     printf("%s: %s\n", f->sweep, status_counts(json_array_get(json_object_get(all, "sweeps"), 0), counts));

@@ -1,4 +1,5 @@
 /* How local attempts end: what their supervisors wrote, what they left, and that everything of them is gone. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,6 +123,7 @@ static void report_without_file(struct executor_job *job, struct member *m, bool
                                .cpu_us = -1,
                                .peak_bytes = -1,
                                .text = "the worker is gone without a word"};
+    char gone[200];
     bool exited = job->child && job->exit.si_code == CLD_EXITED && !said;
     if (exited && job->exit.si_status == SUPERVISOR_NOT_STARTED) {
         end.text = "the worker was never let go";
@@ -134,6 +136,14 @@ static void report_without_file(struct executor_job *job, struct member *m, bool
         end.code = end.outcome <= OUTCOME_DISK ? job->exit.si_status : -1;
         end.signal = end.outcome == OUTCOME_SIGNAL ? job->exit.si_status - 128 : -1;
         end.text = "see " RUNDIR_LOG;
+    }
+    if (access(m->dir, F_OK) != 0 && errno == ENOENT) {
+        snprintf(gone, sizeof gone, "the run directory is gone: %s", m->dir);
+        end.text = gone;
+        if (end.outcome == OUTCOME_DONE) { /* whatever it did, nothing of it is left */
+            end.outcome = OUTCOME_FAILED;
+            end.code = -1;
+        }
     }
     report(job, m, &end);
 }

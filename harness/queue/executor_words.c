@@ -62,7 +62,44 @@ static char *after_list(const struct executor_launch *launch)
     return whole;
 }
 
-/* Our environment with the variables replaced or added. The array alone is on the heap. */
+/* What a worker gets of our environment (docs/formats.md has the same list): the daemon's own may hold keys to what no
+ * training needs, and everything a worker starts could read them. A '*' ends a beginning. */
+static const char *const passed[] = {
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TERM", "TZ", "TMPDIR", "LANG", "LANGUAGE", "LC_*", "XDG_*",
+    /* loading and memory */
+    "LD_*", "MALLOC_*", "GLIBC_TUNABLES", "ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "GCOV_*",
+    /* threads and devices */
+    "OMP_*", "GOMP_*", "KMP_*", "OPENBLAS_*", "GOTO_*", "MKL_*", "CUDA_*", "CUBLAS_*", "NVIDIA_VISIBLE_DEVICES",
+    "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_TF32_OVERRIDE", "SLURM_JOB*",
+    /* ours; and where a payload in Python finds its packages */
+    "TAPER", "TAPER_*", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "PYTHONHOME"};
+
+/* Whether NAME of "NAME=..." is in a list of names, separated by commas or spaces. */
+static bool is_listed(const char *variable, size_t length, const char *list)
+{
+    while (list && *list) {
+        size_t word = strcspn(list, ", ");
+        if (word == length && strncmp(list, variable, length) == 0)
+            return true;
+        list += word + (list[word] != '\0');
+    }
+    return false;
+}
+
+static bool is_passed(const char *variable)
+{
+    size_t length = strcspn(variable, "=");
+    for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++) {
+        size_t size = strlen(passed[i]);
+        bool begins = passed[i][size - 1] == '*';
+        if (begins ? length >= size - 1 && strncmp(variable, passed[i], size - 1) == 0
+                   : length == size && strncmp(variable, passed[i], size) == 0)
+            return true;
+    }
+    return is_listed(variable, length, getenv("TAPER_PASS_ENV"));
+}
+
+/* What is passed of our environment, with the variables replaced or added. The array alone is on the heap. */
 static char **environment(const struct executor_words *a)
 {
     size_t count = 0, kept = 0;
@@ -70,10 +107,10 @@ static char **environment(const struct executor_words *a)
         count++;
     char **all = memory_alloc(count + (size_t)a->changed + 1, sizeof *all);
     for (size_t i = 0; i < count; i++) {
-        bool replaced = false;
-        for (int j = 0; j < a->changed && !replaced; j++)
-            replaced = strncmp(environ[i], a->variables[j], strcspn(a->variables[j], "=") + 1) == 0;
-        if (!replaced)
+        bool dropped = !is_passed(environ[i]);
+        for (int j = 0; j < a->changed && !dropped; j++)
+            dropped = strncmp(environ[i], a->variables[j], strcspn(a->variables[j], "=") + 1) == 0;
+        if (!dropped)
             all[kept++] = environ[i];
     }
     for (int j = 0; j < a->changed; j++)

@@ -9,7 +9,7 @@ enum { EXECUTOR_RUNS_MOST = SPEC_PACK_MOST };
 
 struct executor_words {
     char *words[32 + EXECUTOR_RUNS_MOST]; /* ends with a NULL */
-    char **environment;                   /* the same; what is not in variables is this process' own */
+    char **environment;                   /* the same: variables, and of this process' own what workers are passed */
     char *variables[8];
     int count, changed;
 };

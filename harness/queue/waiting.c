@@ -192,6 +192,15 @@ int waiting_collect(struct store *store, const char *sweep, const json_t *pools,
     return collect(store, sweep, NULL, pools, now, out, err);
 }
 
+void waiting_drop_startable(json_t *groups)
+{
+    for (size_t i = json_array_size(groups); i-- > 0;) {
+        const char *why = json_string_value(json_object_get(json_array_get(groups, i), "why"));
+        if (strcmp(why, "free") == 0 || strcmp(why, "behind") == 0)
+            json_array_remove(groups, i);
+    }
+}
+
 static int seen(void *arg, const struct store_run *run)
 {
     (void)run;

@@ -23,6 +23,9 @@ json_t *waiting_pools(struct executor *ex);
 int waiting_collect(struct store *store, const char *sweep, const json_t *pools, int64_t now, json_t **out,
                     struct error *err);
 
+/* Take out of such groups those that only wait for a slot or for their turn: nobody hands out slots now. */
+void waiting_drop_startable(json_t *groups);
+
 /* Whether nothing of a sweep, or of a run (exactly one is not NULL), is live and nothing of it that is queued can ever
  * start; text then says why (room bytes), else is "". */
 int waiting_stuck(struct store *store, const char *sweep, const struct store_run *run, const json_t *pools, int64_t now,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/memory.h"
+#include "harness/base/format.h"
 #include "harness/results/statistics.h"
 
 enum { SEEDS_NAMED = 8, OUTLIERS_NAMED = 8, FLAGS_NAMED = 8 };
@@ -66,13 +67,15 @@ static void say_outliers(char **text, const struct result_rows *rows, int begin,
         out[i] = false;
     if (outliers > OUTLIERS_NAMED)
         add(text, "; ", memory_format("outliers, kept in the mean: %d runs", outliers));
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
+        char number[32];
+        format_fixed(number, x[i], c->digits);
         if (out[i] && seed >= 0)
             add(text, "; ",
-                memory_format("outlier, kept in the mean: seed %.0f (%.*f)", result_number(rows, row[i], seed),
-                              c->digits, x[i]));
+                memory_format("outlier, kept in the mean: seed %.0f (%s)", result_number(rows, row[i], seed), number));
         else if (out[i])
-            add(text, "; ", memory_format("outlier, kept in the mean: %.*f", c->digits, x[i]));
+            add(text, "; ", memory_format("outlier, kept in the mean: %s", number));
+    }
     free(x);
     free(out);
     free(row);

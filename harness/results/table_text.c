@@ -6,15 +6,21 @@
 #include <string.h>
 
 #include "core/base/memory.h"
+#include "harness/base/format.h"
 
 enum { NUMBER = 64 };
 
 static char *number(char to[NUMBER], const struct layout_column *c, double value)
 {
-    static const char *const formats[] = {"%.*f", "%+.*f", "%.*f×", "%.*e"};
-    snprintf(to, NUMBER, formats[c->style], c->digits, value);
-    if (c->style == STYLE_EXPONENT && value == 0)
+    char plain[32];
+    format_fixed(plain, value, c->digits);
+    if (c->style == STYLE_EXPONENT && value != 0)
+        snprintf(to, NUMBER, "%.*e", c->digits, value);
+    else if (c->style == STYLE_EXPONENT)
         snprintf(to, NUMBER, "0");
+    else
+        snprintf(to, NUMBER, "%s%s%s", c->style == STYLE_PERCENT && plain[0] != '-' ? "+" : "", plain,
+                 c->style == STYLE_TIMES ? "×" : "");
     return to;
 }
 

@@ -2,9 +2,12 @@
 #include "harness/store/status.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/base/memory.h"
+#include "core/base/rundir.h"
 #include "harness/store/store_rows.h"
 
 static json_t *value_json(struct store_value v)
@@ -49,7 +52,29 @@ static int rows_json(struct store *store, const char *sql, const char *what, jso
     return status;
 }
 
-static void add_time_left(json_t *live)
+/* Seconds since a live run began or its journal last grew, by the file itself: the database knows of it only while a
+ * daemon takes it in. -1: not known. */
+static double quiet_for(const struct home *home, const json_t *row)
+{
+    struct stat info;
+    double since = 1e-6 * json_number_value(json_object_get(row, "started"));
+    char *path = home_run_file(home, json_string_value(json_object_get(row, "run")), RUNDIR_JOURNAL);
+    if (stat(path, &info) == 0)
+        since = fmax(since, (double)info.st_mtim.tv_sec + 1e-9 * (double)info.st_mtim.tv_nsec);
+    free(path);
+    return since > 0 ? fmax(0, 1e-6 * (double)store_now() - since) : -1;
+}
+
+/* Whether it trains and should have logged a step long ago. */
+static bool is_stalled(const json_t *row, double quiet, double row_ms)
+{
+    const char *state = json_string_value(json_object_get(row, "state"));
+    json_int_t step = json_integer_value(json_object_get(row, "step"));
+    bool trains = strcmp(state, "running") == 0 && step < json_integer_value(json_object_get(row, "steps"));
+    return trains && quiet >= STATUS_QUIET_S && quiet >= 1e-3 * STATUS_QUIET_ROWS * row_ms;
+}
+
+static void add_progress(const struct home *home, json_t *live)
 {
     size_t i;
     json_t *row;
@@ -57,13 +82,19 @@ static void add_time_left(json_t *live)
         json_t *ms = json_object_get(row, "ms");
         json_int_t step = json_integer_value(json_object_get(row, "step"));
         json_int_t steps = json_integer_value(json_object_get(row, "steps"));
-        bool known = json_is_number(ms) && step > 0 && steps >= step;
+        double quiet = quiet_for(home, row);
+        double every = json_number_value(json_object_get(row, "log_every"));
+        bool stalled = is_stalled(row, quiet, json_number_value(ms) * every);
+        bool known = json_is_number(ms) && step > 0 && steps >= step && !stalled;
+        json_object_del(row, "log_every");
+        json_object_set_new(row, "quiet", quiet >= 0 ? json_real(quiet) : json_null());
+        json_object_set_new(row, "stalled", json_boolean(stalled));
         json_object_set_new(row, "seconds_left",
                             known ? json_real(1e-3 * json_number_value(ms) * (double)(steps - step)) : json_null());
     }
 }
 
-int status_collect(struct store *store, const char *sweep, json_t **out, struct error *err)
+int status_collect(struct store *store, const struct home *home, const char *sweep, json_t **out, struct error *err)
 {
     static const char sweeps_sql[] =
         "SELECT s.name AS sweep, s.paused, count(r.id) AS runs, count(CASE r.state WHEN 'queued' THEN 1 END) AS "
@@ -80,6 +111,7 @@ int status_collect(struct store *store, const char *sweep, json_t **out, struct 
         "SELECT r.id AS run, r.sweep, r.variant, r.seed, r.state, r.attempts AS attempt, a.slot, coalesce(a.pack, 1) "
         "AS "
         "pack, r.started, coalesce((SELECT step FROM journal j WHERE j.run = r.id), 0) AS step, r.steps, r.cancel, "
+        "coalesce(r.config ->> '$.\"log.every\"', 1) AS log_every, "
         "(SELECT ce FROM step t WHERE t.run = r.id ORDER BY step DESC LIMIT 1) AS loss, "
         "(SELECT avg(ms) FROM (SELECT ms FROM step t WHERE t.run = r.id AND typeof(ms) IN ('real', 'integer') "
         "ORDER BY step DESC LIMIT 10)) AS ms FROM run r LEFT JOIN attempt a ON a.run = r.id AND a.attempt = r.attempts "
@@ -109,7 +141,7 @@ int status_collect(struct store *store, const char *sweep, json_t **out, struct 
     store_queue_paused(store, &paused, NULL);
     for (i = 0; (row = json_array_get(sweeps, i)); i++)
         json_object_set_new(row, "paused", json_boolean(json_integer_value(json_object_get(row, "paused"))));
-    add_time_left(live);
+    add_progress(home, live);
     *out =
         json_pack("{s:b, s:o, s:o, s:o}", "paused", (int)paused, "sweeps", sweeps, "live", live, "failures", failures);
     return STATUS_OK;
@@ -169,22 +201,24 @@ char *status_counts(const json_t *sweep, char *to)
 
 char *status_live(const json_t *live, char *to)
 {
-    char left[32], loss[32] = "-", shared[32] = "";
-    const json_t *value = json_object_get(live, "loss"), *seconds = json_object_get(live, "seconds_left");
+    char time[32], loss[32] = "-", shared[32] = "";
+    const json_t *value = json_object_get(live, "loss");
+    bool stalled = json_is_true(json_object_get(live, "stalled"));
+    const json_t *seconds = json_object_get(live, stalled ? "quiet" : "seconds_left");
     if (json_is_number(value))
-        snprintf(loss, sizeof loss, "%.4f", json_number_value(value));
+        format_fixed(loss, json_number_value(value), 4);
     else if (json_is_string(value))
         snprintf(loss, sizeof loss, "%s", json_string_value(value));
-    format_duration(left, json_is_number(seconds) ? json_number_value(seconds) : -1);
+    format_duration(time, json_is_number(seconds) ? json_number_value(seconds) : -1);
     long long pack = (long long)json_integer_value(json_object_get(live, "pack"));
     if (pack > 1)
         snprintf(shared, sizeof shared, "  pack of %lld", pack);
     bool ending = json_integer_value(json_object_get(live, "cancel")) != 0;
-    snprintf(to, 256, "%s  %-14.40s seed %-4lld step %lld/%lld  loss %s  left %s%s%s",
+    snprintf(to, 256, "%s  %-14.40s seed %-4lld step %lld/%lld  loss %s  %s %s%s%s",
              json_string_value(json_object_get(live, "run")), json_string_value(json_object_get(live, "variant")),
              (long long)json_integer_value(json_object_get(live, "seed")),
              (long long)json_integer_value(json_object_get(live, "step")),
-             (long long)json_integer_value(json_object_get(live, "steps")), loss, left, shared,
-             ending ? "  (ending)" : "");
+             (long long)json_integer_value(json_object_get(live, "steps")), loss, stalled ? "no step for" : "left",
+             time, shared, ending ? "  (ending)" : "");
     return to;
 }

@@ -42,6 +42,10 @@ enum store_trouble {
 int store_open(struct store **out, const struct home *home, enum store_mode mode, struct error *err);
 void store_close(struct store *s); /* NULL is fine; releases the lock */
 
+/* Whether a process has the home's store open for writing, as far as its lock's text says: the lock itself is not
+ * tried, since that would refuse a daemon that starts at this moment. */
+bool store_is_held(const struct home *home);
+
 /* Give the connection this program's views (results/views.sql) as temporary ones, whatever program made those in the
  * database: a reader changes nothing there. Once a connection, before it is asked for them. */
 int store_own_views(struct store *s, struct error *err);

@@ -67,10 +67,21 @@ static int take_lock(struct store *s, const struct home *home, struct error *err
     }
     char self[32];
     int length = snprintf(self, sizeof self, "%ld\n", (long)getpid());
-    /* For the message above only; on a full disk it stays empty. */
-    if (ftruncate(s->lock, 0) != 0 || pwrite(s->lock, self, (size_t)length, 0) != length)
+    /* For the message above and store_is_held. In place: a full disk would have no block for what was cut first. */
+    if (pwrite(s->lock, self, (size_t)length, 0) != length || ftruncate(s->lock, length) != 0)
         errno = 0;
     return STATUS_OK;
+}
+
+bool store_is_held(const struct home *home)
+{
+    struct process_row row;
+    long holder = 0;
+    FILE *in = fopen(home->lock, "re");
+    bool named = in && fscanf(in, "%ld", &holder) == 1 && holder > 0;
+    if (in)
+        fclose(in);
+    return named && process_read((pid_t)holder, &row) == 0 && row.state != 'Z';
 }
 
 /* "file:" URI of a path: everything that means something in a URI is escaped. */

@@ -42,7 +42,7 @@ int store_fail(struct store *s, struct error *err, const char *doing)
             "home somewhere it can be",
             s->path, doing);
     int status = (code & 0xff) == SQLITE_NOTADB || (code & 0xff) == SQLITE_CORRUPT ? STATUS_BAD_INPUT : STATUS_FAILED;
-    if ((code & 0xff) == SQLITE_IOERR)
+    if ((code & 0xff) == SQLITE_IOERR && number) /* of a file that is too short there is none */
         return error_set(err, status, "%s: %s: %s (%s)", s->path, doing, why, strerror(number));
     return error_set(err, status, "%s: %s: %s", s->path, doing, why);
 }

@@ -133,6 +133,9 @@ static int daemon_exec(int argc, char **argv, struct error *err)
         return stop(options.home, workers, kill, err);
     if (!want_detach)
         return daemon_run(&options, err);
+    status = engine_check_descriptors(err);
+    if (status)
+        return status;
     options.echo = false;
     struct home home = {0}; /* made absolute before the directory changes */
     status = home_init(&home, options.home, true, err);

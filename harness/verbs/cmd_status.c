@@ -33,6 +33,16 @@ static json_t *ask_daemon(const struct home *home)
     return reply;
 }
 
+static bool any_queued(const json_t *all)
+{
+    size_t i;
+    const json_t *sweep;
+    bool any = false;
+    for (i = 0; (sweep = json_array_get(json_object_get(all, "sweeps"), i)); i++)
+        any |= json_integer_value(json_object_get(sweep, "queued")) > 0;
+    return any;
+}
+
 static void print_text(const json_t *all, const struct home *home)
 {
     char text[256];
@@ -45,9 +55,7 @@ static void print_text(const json_t *all, const struct home *home)
             printf("waiting: %s\n", trouble);
     } else {
         printf("daemon: none, %s%s\n", home->dir,
-               json_array_size(json_object_get(all, "waiting")) && !json_array_size(json_object_get(all, "live"))
-                   ? "; what is queued waits for one ('taper daemon')"
-                   : "");
+               any_queued(all) && !store_is_held(home) ? "; what is queued waits for one ('taper daemon')" : "");
     }
     if (json_is_true(json_object_get(all, "paused")))
         printf("paused: nothing is started until 'taper resume'\n");
@@ -77,12 +85,14 @@ static int show_once(const struct home *home, const char *sweep, bool as_json, s
     json_t *all = NULL;
     int status = store_open(&store, home, STORE_READ, err);
     if (!status)
-        status = status_collect(store, sweep, &all, err);
+        status = status_collect(store, home, sweep, &all, err);
     if (!status) {
         json_t *waiting = NULL, *daemon = ask_daemon(home);
         const json_t *pools = json_object_get(daemon, "pools");
         json_object_set_new(all, "daemon", daemon);
         status = waiting_collect(store, sweep, pools, store_now(), &waiting, err);
+        if (!status && !json_is_object(daemon) && !store_is_held(home))
+            waiting_drop_startable(waiting);
         json_object_set_new(all, "waiting", waiting);
     }
     store_close(store);
@@ -149,7 +159,11 @@ const struct command cmd_status = {
     .operands = "[SWEEP]",
     .brief = "how the sweeps stand, and what is running",
     .about = "Reads the database, so it works without a daemon too. Times are local; in JSON they are UTC, in "
-             "microseconds.\n",
+             "microseconds.\n"
+             "'no step for' is said of a run whose journal has not grown for 30 s and ten times the time between its "
+             "rows.\n"
+             "What queued runs wait for is said group by group; without a daemon or 'taper run', who hand out slots, "
+             "only what\nwould keep them waiting with one.\n",
     .options = status_options,
     .exec = status_exec,
 };

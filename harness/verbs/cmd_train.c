@@ -14,6 +14,7 @@
 #include "core/train/train.h"
 #include "harness/verbs/commands.h"
 #include "harness/spec/config_yaml.h"
+#include "harness/base/format.h"
 #include "harness/base/options.h"
 #include "harness/base/progress.h"
 
@@ -100,6 +101,7 @@ static int run(const struct config *cfg, const struct train_options *given, stru
     struct progress_line line;
     struct train_options options = *given;
     struct train_result result;
+    char loss[32], perplexity[32];
     progress_begin(&line);
     options.stop = &stop_asked;
     options.progress = progress_train;
@@ -115,8 +117,9 @@ static int run(const struct config *cfg, const struct train_options *given, stru
     if (status == STATUS_STOPPED)
         fprintf(stderr, "taper: the same command with --resume goes on from there\n");
     if (!status)
-        printf("%s: step %lld, validation loss %.4f (perplexity %.2f), %lld parameters\n", options.dir,
-               (long long)result.step, result.val_loss, exp(result.val_loss), (long long)result.params);
+        printf("%s: step %lld, validation loss %s (perplexity %s), %lld parameters\n", options.dir,
+               (long long)result.step, format_fixed(loss, result.val_loss, 4),
+               format_fixed(perplexity, exp(result.val_loss), 2), (long long)result.params);
     return status;
 }
 

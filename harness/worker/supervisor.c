@@ -172,6 +172,7 @@ static void become_step(struct supervisor *s, const struct supervisor_step *step
         _exit(1);
     }
     if (step->call) {
+        prctl(PR_SET_NAME, "taper-train");
         sigaddset(&s->inherited, SUPERVISOR_STOP_ONE);
         sigprocmask(SIG_SETMASK, &s->inherited, NULL);
         int code = step->call(step->arg, report);
@@ -179,7 +180,7 @@ static void become_step(struct supervisor *s, const struct supervisor_step *step
         _exit(code);
     }
     sigprocmask(SIG_SETMASK, &s->inherited, NULL);
-    execvp(step->argv[0], step->argv);
+    execvp(step->program ? step->program : step->argv[0], step->argv);
     fprintf(stderr, "%s: %s\n", step->argv[0], strerror(errno));
     fflush(stderr);
     _exit(127);
@@ -385,6 +386,7 @@ int supervisor_run(const struct supervisor_plan *plan)
 {
     struct supervisor s = {.plan = plan, .signals = -1, .output = -1, .report = -1, .current = -1};
     struct error err = {0};
+    prctl(PR_SET_NAME, "taper-watch");
     if (getsid(0) != getpid())
         setsid(); /* refused only to a group leader, whose group is then the shell's job */
     if (take_over_signals(&s) != 0)

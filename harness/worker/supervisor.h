@@ -40,8 +40,9 @@ struct supervisor_step {
      * blocked when it is called. */
     int (*call)(void *arg, int report);
     void *arg;
-    char *const *argv; /* when call is NULL; argv[0] is looked up in PATH when it has no slash */
-    bool foreign;      /* no program of ours: of its exit statuses only 0 to 3 mean what ours do */
+    char *const *argv;   /* when call is NULL; argv[0] is looked up in PATH when it has no slash */
+    const char *program; /* what to execute in place of argv[0], which is then only its name in ps; NULL: argv[0] */
+    bool foreign;        /* no program of ours: of its exit statuses only 0 to 3 mean what ours do */
 };
 
 struct supervisor_run {

@@ -22,7 +22,7 @@ static int fold_words(const json_t *value, char **words)
 {
     int n = 0;
     (void)value;
-    words[n++] = memory_string("/proc/self/exe");
+    words[n++] = memory_string("taper");
     words[n++] = memory_string("fold");
     words[n++] = memory_string("--run");
     words[n++] = memory_string(".");
@@ -33,7 +33,7 @@ static int bench_words(const json_t *value, char **words)
 {
     int n = 0;
     char *text = json_dumps(value, JSON_COMPACT);
-    words[n++] = memory_string("/proc/self/exe");
+    words[n++] = memory_string("taper");
     words[n++] = memory_string("bench");
     words[n++] = memory_string("--run");
     words[n++] = memory_string(".");
@@ -65,7 +65,7 @@ static int plan_after(struct worker_after *plan, const json_t *after, struct err
         if (!value || json_is_false(value))
             continue;
         struct supervisor_step *step = &plan->steps[plan->count];
-        *step = (struct supervisor_step){.name = after_steps[i].name};
+        *step = (struct supervisor_step){.name = after_steps[i].name, .program = "/proc/self/exe"};
         after_steps[i].words(value, plan->words[plan->count]);
         step->argv = plan->words[plan->count];
         plan->count++;

@@ -40,9 +40,12 @@ check 'a submit is refused, and says why' bash -c 'cp "$1/one.yaml" "$1/two.yaml
 check 'nothing of it was queued' is 0 "SELECT count(*) FROM run WHERE sweep = 'two'"
 kill_daemon # in the middle of it
 check 'a daemon can start on the full disk' daemon --slots cpu:2 --min-free 1M --payload "$T/steps"
+serving=$("$TAPER" status --json | jq .daemon.pid)
+check 'daemon.pid does not name the one before' bash -c '[ ! -e "$1" ] || [ "$(cat "$1")" = "$2" ]' - "$TAPER_HOME/daemon.pid" "$serving"
 before=$(query 'SELECT count(*) FROM step')
 rm "$T/small/ballast" "$T/small/ballast2"
 check 'it goes on when there is space' poll 30 bash -c '[ "$("$TAPER" query --csv "SELECT count(*) > $1 FROM step" | tail -1 | tr -d "\r")" = 1 ]' - "$before"
+check 'daemon.pid names this one' poll 20 bash -c '[ "$(cat "$1")" = "$2" ]' - "$TAPER_HOME/daemon.pid" "$serving"
 check 'the trouble is over' poll 20 bash -c '"$TAPER" status --json | grep -q "\"trouble\": \"\""'
 touch "$T/go"
 check 'all runs are done' "$TAPER" wait one

@@ -9,6 +9,16 @@ logged() { # TIMES TEXT
     same "$1" "$(grep -c -- "$2" "$TAPER_HOME/daemon.log")"
 }
 
+# Fewer descriptors than a daemon needs.
+sweep few 1
+with() { (ulimit -n "$1" && shift && exec "$@"); } # DESCRIPTORS COMMAND...
+for few in 8 12 16 39; do
+    for verb in 'daemon --detach' daemon "run $T/few.yaml"; do
+        check "$few are too few for $verb" refuses 2 "want at least 40 file descriptors, found $few" with "$few" timeout 20 "$TAPER" $verb --payload "$T/work"
+    done
+done
+check 'forty are enough' with 40 "$TAPER" run "$T/few.yaml" --slots cpu:2 --payload "$T/work"
+
 # Descriptors: more clients at once than there is room for. Those that would take the last are turned away.
 small() { (ulimit -n 48 && daemon --slots cpu:2 --payload "$T/work"); }
 check 'a daemon with few descriptors' small
