@@ -91,6 +91,31 @@ SELECT n.* FROM step_numeric n
 JOIN (SELECT id, (SELECT max(step) FROM step WHERE step.run = run.id) AS step FROM run) l
     ON n.run = l.id AND n.step = l.step;
 
+-- Rows of the training's journal: those that are there, and those that a training to the end writes (train.c). Asked of a
+-- run at a time: it counts its rows.
+CREATE VIEW run_rows AS
+WITH due AS (
+    SELECT id AS run, steps, max(1, config ->> '$."log.every"') AS log_every, config ->> '$."eval.every"' AS every
+    FROM run_shown_state),
+whole AS (
+    SELECT run, steps, log_every,
+        iif(every LIKE '%\%' ESCAPE '\', CAST(round(CAST(every AS REAL) / 100 * steps) AS INTEGER), CAST(every AS INTEGER))
+            AS eval_every
+    FROM due)
+SELECT run,
+    (SELECT count(*) FROM step s WHERE s.run = w.run AND (s.step IN (1, steps) OR s.step % log_every = 0)) AS steps,
+    steps / log_every + (log_every > 1 AND steps > 0) + (steps > 1 AND steps % log_every > 0) AS steps_due,
+    (SELECT count(*) FROM eval e WHERE e.run = w.run AND e.split = 'valid'
+        AND (e.step = steps OR (eval_every > 0 AND e.step % eval_every = 0))) AS evals,
+    1 + iif(eval_every > 0, max(0, steps - 1) / eval_every, 0) AS evals_due
+FROM whole w;
+
+-- Runs that are done, with rows missing: their last training's end noted it (store_gap.c).
+CREATE VIEW run_gap AS
+SELECT DISTINCT r.id AS run FROM event e JOIN run_shown_state r ON r.id = e.run
+WHERE e.kind = 'gap' AND r.state = 'done'
+    AND e.attempt = (SELECT max(attempt) FROM attempt a WHERE a.run = r.id AND a.cause = 'done');
+
 -- Progress of runs that are not over.
 CREATE VIEW run_progress AS
 SELECT r.id AS run, r.sweep, r.variant, r.seed, r.state, j.step, r.steps, j.seen,

@@ -26,6 +26,10 @@ void digest_end(struct digest *d, char out[DIGEST_TEXT]); /* releases d */
 /* Of a file, as `xxhsum -H2 FILE` prints it behind the prefix. STATUS_BAD_INPUT when it cannot be read. */
 int digest_file(const char *path, char out[DIGEST_TEXT], struct error *err);
 
+/* Of a directory: of the names, sizes and contents of the files in it, by name; what else is in it (a directory, a
+ * link) does not count. STATUS_BAD_INPUT when it or one of them cannot be read. */
+int digest_directory(const char *path, char out[DIGEST_TEXT], struct error *err);
+
 /* Has the text the form of a digest? NULL has not. */
 bool digest_is(const char *text);
 

@@ -12,6 +12,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/file.h"
+#include "core/base/file_tree.h"
 #include "core/base/memory.h"
 
 static const char *variable(const char *name)
@@ -61,18 +62,22 @@ static int lock_entry(const char *path, int *fd, struct error *err)
     return STATUS_OK;
 }
 
-/* Is the entry there, and what was written? A directory is checked by who reads it. */
-static bool entry_is_good(const char *path, const char *sum)
+/* Of what is there, a file or a directory. */
+static int digest_entry(const char *path, char out[DIGEST_TEXT], struct error *err)
 {
     struct stat st;
+    bool directory = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    return directory ? digest_directory(path, out, err) : digest_file(path, out, err);
+}
+
+/* Is the entry there, and what was written? */
+static bool entry_is_good(const char *path, const char *sum)
+{
     struct file_map map = {0};
     char found[DIGEST_TEXT];
-    if (access(path, R_OK) != 0 || stat(path, &st) != 0)
-        return false;
-    if (S_ISDIR(st.st_mode))
-        return true;
-    bool good = digest_file(path, found, NULL) == STATUS_OK && file_map_open(&map, sum, NULL) == STATUS_OK &&
-                map.size == strlen(found) && memcmp(map.data, found, map.size) == 0;
+    bool good = access(path, R_OK) == 0 && digest_entry(path, found, NULL) == STATUS_OK &&
+                file_map_open(&map, sum, NULL) == STATUS_OK && map.size == strlen(found) &&
+                memcmp(map.data, found, map.size) == 0;
     file_map_close(&map);
     return good;
 }
@@ -85,10 +90,13 @@ static int make_entry(int (*make)(void *arg, const char *path, struct error *err
     char found[DIGEST_TEXT];
     if (access(path, F_OK) == 0 && access(sum, F_OK) == 0)
         fprintf(stderr, "taper: warning: %s: damaged: it does not match its digest; it is made again\n", path);
-    int status = make(arg, path, err);
-    if (status || (stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
-        return status;
-    status = digest_file(path, found, err);
+    int status = STATUS_OK;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) /* no rename puts a directory in its place */
+        status = file_tree_remove(path, NULL, err);
+    if (!status)
+        status = make(arg, path, err);
+    if (!status)
+        status = digest_entry(path, found, err);
     return status ? status : file_replace(sum, found, strlen(found), err);
 }
 

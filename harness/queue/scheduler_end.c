@@ -223,7 +223,8 @@ static int take_journal(struct scheduler *s, const struct job *job, struct error
     }
 }
 
-static int record_end(struct scheduler *s, const struct job *job, struct store_run *run, struct verdict *v,
+/* *gap: what is said of rows that a done run lacks, on the heap, or NULL. */
+static int record_end(struct scheduler *s, const struct job *job, struct store_run *run, struct verdict *v, char **gap,
                       struct error *err)
 {
     int status = take_journal(s, job, err);
@@ -243,6 +244,8 @@ static int record_end(struct scheduler *s, const struct job *job, struct store_r
                                   .not_before = v->next == RUN_QUEUED && v->wait ? scheduler_clock(s) + v->wait : 0};
         status = store_attempt_end(s->o.store, job->run, job->attempt, &exit, v->next, err);
     }
+    if (!status && v->next == RUN_DONE)
+        status = store_note_gap(s->o.store, job->run, gap, err);
     int end = store_group_end(s->o.store, !status, err);
     return status ? status : end;
 }
@@ -266,9 +269,11 @@ bool scheduler_settle(struct scheduler *s, struct job *job)
     struct error err = {0};
     struct store_run run;
     struct verdict v;
-    if (record_end(s, job, &run, &v, &err)) {
+    char *gap = NULL;
+    if (record_end(s, job, &run, &v, &gap, &err)) {
         const char *runs[] = {job->run};
         enum store_trouble kind = store_trouble(s->o.store);
+        free(gap);
         scheduler_fault(s, kind, err.text);
         if (kind != STORE_BROKEN)
             return false;
@@ -278,6 +283,9 @@ bool scheduler_settle(struct scheduler *s, struct job *job)
         return true;
     }
     log_end(s, job, &v);
+    if (gap)
+        scheduler_log(s, "run %s: %s", job->run, gap);
+    free(gap);
     hold_for(s, job, &v);
     scheduler_forget(s, job);
     if (v.next == RUN_FAILED && run.fail_fast)

@@ -85,6 +85,8 @@ int result_sweep_runs(struct store *s, const char *sweep, char **text, struct er
                               "FROM run_shown_state WHERE id IN (SELECT run FROM sweep_run "
                               "WHERE :sweep IS NULL OR sweep = :sweep) GROUP BY stands ORDER BY "
                               "instr('done done and being redone failed cancelled running starting queued', stands)";
+    static const char gaps_sql[] = "SELECT count(*) FROM run_gap WHERE :sweep IS NULL OR run IN (SELECT run FROM "
+                                   "sweep_run WHERE sweep = :sweep)";
     struct result_rows counts;
     int status = result_query(&counts, s, "the states of the runs", sql, sweep, err);
     if (status)
@@ -98,10 +100,17 @@ int result_sweep_runs(struct store *s, const char *sweep, char **text, struct er
         list = longer;
         total += n;
     }
-    *text = memory_format("%lld run%s%s%s", total, total == 1 ? "" : "s", total ? ": " : "", list);
+    result_rows_fini(&counts);
+    status = result_query(&counts, s, "the runs with missing rows", gaps_sql, sweep, err);
+    const long long gaps = status ? 0 : (long long)result_number(&counts, 0, 0);
+    if (!status) {
+        char *missing = gaps ? memory_format("; rows are missing of %lld done", gaps) : memory_string("");
+        *text = memory_format("%lld run%s%s%s%s", total, total == 1 ? "" : "s", total ? ": " : "", list, missing);
+        free(missing);
+    }
     free(list);
     result_rows_fini(&counts);
-    return STATUS_OK;
+    return status;
 }
 
 char *result_program(void)

@@ -27,7 +27,7 @@ int results_prepare(struct results *r, const char *sweep, struct error *err);
 int result_sweep_query(struct result_rows *out, char **sweep, struct results *r, const char *name, const char *sql,
                        const char *given, struct error *err);
 
-/* "15 runs: 14 done, 1 failed"; on the heap. sweep NULL counts all runs of the home. */
+/* "15 runs: 14 done, 1 failed; rows are missing of 2 done"; on the heap. sweep NULL counts all runs of the home. */
 int result_sweep_runs(struct store *s, const char *sweep, char **text, struct error *err);
 
 /* "taper 0.1.0 (4af8e38)"; on the heap. */

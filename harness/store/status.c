@@ -102,10 +102,12 @@ int status_collect(struct store *store, const struct home *home, const char *swe
         "count(CASE r.state WHEN 'starting' THEN 1 END) AS starting, "
         "count(CASE r.state WHEN 'running' THEN 1 END) AS running, count(CASE r.state WHEN 'done' THEN 1 END) AS done, "
         "count(CASE r.state WHEN 'failed' THEN 1 END) AS failed, "
-        "count(CASE r.state WHEN 'cancelled' THEN 1 END) AS cancelled, s.created AS submitted FROM sweep s "
+        "count(CASE r.state WHEN 'cancelled' THEN 1 END) AS cancelled, count(g.run) AS gaps, s.created AS submitted "
+        "FROM sweep s "
         "LEFT JOIN (SELECT DISTINCT sweep, run FROM sweep_run WHERE :what IS NULL OR sweep = :what) m ON m.sweep = "
         "s.name "
-        "LEFT JOIN run r ON r.id = m.run WHERE :what IS NULL OR s.name = :what GROUP BY s.name ORDER BY s.created, "
+        "LEFT JOIN run r ON r.id = m.run LEFT JOIN run_gap g ON g.run = m.run WHERE :what IS NULL OR s.name = :what "
+        "GROUP BY s.name ORDER BY s.created, "
         "s.name";
     static const char live_sql[] =
         "SELECT r.id AS run, r.sweep, r.variant, r.seed, r.state, r.attempts AS attempt, a.slot, coalesce(a.pack, 1) "
@@ -155,6 +157,7 @@ int status_run(struct store *store, const char *id, json_t **out, struct error *
                   "SELECT *, (SELECT group_concat(b.run, ' ') FROM attempt b WHERE b.pid = a.pid AND b.pid_started = "
                   "a.pid_started AND b.boot_id = a.boot_id AND b.run <> a.run) AS mates FROM attempt a "
                   "WHERE run = :what ORDER BY attempt"},
+                 {"rows", "SELECT steps, steps_due, evals, evals_due FROM run_rows WHERE run = :what"},
                  {"evals", "SELECT step, split, loss, tokens FROM eval WHERE run = :what ORDER BY step, split"},
                  {"events", "SELECT * FROM (SELECT id, time, attempt, step, kind, text FROM event WHERE run = :what "
                             "ORDER BY id DESC LIMIT 20) ORDER BY id"}};
@@ -189,12 +192,15 @@ int status_run(struct store *store, const char *id, json_t **out, struct error *
 char *status_counts(const json_t *sweep, char *to)
 {
     static const char *const names[] = {"done", "running", "starting", "queued", "failed", "cancelled"};
+    const long long gaps = (long long)json_integer_value(json_object_get(sweep, "gaps"));
     size_t used = 0;
     to[0] = '\0';
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         json_int_t n = json_integer_value(json_object_get(sweep, names[i]));
         if (n || i == 0)
             used += (size_t)snprintf(to + used, 160 - used, "%s%lld %s", used ? ", " : "", (long long)n, names[i]);
+        if (i == 0 && gaps)
+            used += (size_t)snprintf(to + used, 160 - used, " (%lld with missing rows)", gaps);
     }
     return to;
 }

@@ -16,18 +16,19 @@ enum { STATUS_QUIET_S = 30, STATUS_QUIET_ROWS = 10 };
 
 /* {"paused":(the whole queue),
  *  "sweeps":[{"sweep":..,"paused":..,"runs":..,"queued":..,"starting":..,"running":..,"done":..,"failed":..,
- *   "cancelled":..,"submitted":us}],
+ *   "cancelled":..,"gaps":(done, with missing rows),"submitted":us}],
  *  "live":[{"run":..,"sweep":..,"variant":..,"seed":..,"state":..,"attempt":..,"slot":..,"pack":..,"started":us,
  *   "step":..,"steps":..,"loss":..,"ms":..,"seconds_left":..,"quiet":seconds since the journal grew,"stalled":..}],
  *  "failures":[{"run":..,"sweep":..,"variant":..,"attempt":..,"cause":..,"text":..,"ended":us}]}
  * sweep: one sweep's part of it, or NULL. Numbers that are not known are null. failures: the latest ten runs that
- * failed for good. A new reference. */
+ * failed for good. A new reference. Wants this program's views (store_own_views, or a store opened to write). */
 int status_collect(struct store *store, const struct home *home, const char *sweep, json_t **out, struct error *err);
 
-/* One run: {"run":{every column},"config":{..},"attempts":[..],"evals":[..],"events":[the latest 20]}. */
+/* One run: {"run":{every column},"config":{..},"attempts":[..],
+ * "rows":[{"steps":..,"steps_due":..,"evals":..,"evals_due":..}],"evals":[..],"events":[the latest 20]}. */
 int status_run(struct store *store, const char *id, json_t **out, struct error *err);
 
-/* The counts of one row of "sweeps" as "3 done, 2 running, 5 queued"; to holds 160 bytes. Returns to. */
+/* The counts of one row of "sweeps" as "3 done (1 with missing rows), 2 running"; to holds 160 bytes. Returns to. */
 char *status_counts(const json_t *sweep, char *to);
 
 /* A row of "live" as one line without a newline: id, variant, seed, step, loss, and the time left or, of one that is

@@ -253,6 +253,10 @@ struct store_exit {
 int store_attempt_end(struct store *s, const char *run, int attempt, const struct store_exit *exit, enum run_state next,
                       struct error *err);
 
+/* A run that is done and lacks rows which its training wrote (view run_rows) gets an event `gap` that counts them, by
+ * which `status` and tables know it. *text (NULL to drop): the event's, on the heap; NULL: none is missing. */
+int store_note_gap(struct store *s, const char *run, char **text, struct error *err);
+
 /* An attempt (0: the last). Texts are the caller's to release. STATUS_BAD_INPUT when there is none. */
 int store_attempt_get(struct store *s, const char *run, int attempt, struct store_attempt *out, struct error *err);
 

@@ -184,5 +184,6 @@ int store_rebuild_run(struct store *s, struct intake *in, const char *run, const
     status = end_attempts(s, run, files, err);
     if (!status)
         status = set_state(s, run, files->changed, state, err);
-    return finish(s, status, err);
+    status = finish(s, status, err);
+    return !status && *state == RUN_DONE ? store_note_gap(s, run, NULL, err) : status;
 }

@@ -78,6 +78,16 @@ static void print_rows(const char *title, const json_t *rows)
     }
 }
 
+/* "331 of 401 logged steps": those that are there, of those that a training to the end writes. */
+static void print_counts(const json_t *rows)
+{
+    long long n[4];
+    static const char *const names[] = {"steps", "steps_due", "evals", "evals_due"};
+    for (int i = 0; i < 4; i++)
+        n[i] = (long long)json_integer_value(json_object_get(rows, names[i]));
+    printf("%-10s%lld of %lld logged steps, %lld of %lld evaluations\n", "rows", n[0], n[1], n[2], n[3]);
+}
+
 static void print_text(const json_t *all, const char *dir)
 {
     size_t i;
@@ -93,6 +103,7 @@ static void print_text(const json_t *all, const char *dir)
         json_decref(rest);
     }
     puts("");
+    print_counts(json_array_get(json_object_get(all, "rows"), 0));
     print_rows("eval", json_object_get(all, "evals"));
     print_rows("event", json_object_get(all, "events"));
     puts("\nconfiguration");
@@ -120,6 +131,8 @@ static int show_exec(int argc, char **argv, struct error *err)
         status = store_open(&store, &home, STORE_READ, err);
     if (!status)
         status = store_run_find(store, argv[1], &run, err);
+    if (!status)
+        status = store_own_views(store, err);
     if (!status)
         status = status_run(store, run.id, &all, err);
     if (!status && as_json) {

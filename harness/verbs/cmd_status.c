@@ -85,6 +85,8 @@ static int show_once(const struct home *home, const char *sweep, bool as_json, s
     json_t *all = NULL;
     int status = store_open(&store, home, STORE_READ, err);
     if (!status)
+        status = store_own_views(store, err);
+    if (!status)
         status = status_collect(store, home, sweep, &all, err);
     if (!status) {
         json_t *waiting = NULL, *daemon = ask_daemon(home);

@@ -8,7 +8,7 @@ ranked AS (
     WHERE ms IS NOT NULL AND run IN (SELECT run FROM run_shown)),
 median AS (SELECT run, avg(ms) AS ms FROM ranked WHERE place IN ((n + 1) / 2, (n + 2) / 2) GROUP BY run)
 SELECT r.sweep, r.variant, r.size, r.seed, r.run, r.state, r.attempts, r.device, r.host, r.version, r.started, spent.us,
-    r.steps, spent.peak_bytes / 1e6 AS peak_mb,
+    r.steps, n.steps || '/' || n.steps_due AS rows, n.evals || '/' || n.evals_due AS evals, spent.peak_bytes / 1e6 AS peak_mb,
     (r.config ->> '$."train.batch"') * (r.config ->> '$."train.accumulate"') * (r.config ->> '$."model.context"')
         / median.ms * 1000 AS tokens_per_s,
     r.val_loss_raw AS val_loss,
@@ -18,6 +18,7 @@ SELECT r.sweep, r.variant, r.size, r.seed, r.run, r.state, r.attempts, r.device,
     END AS why
 FROM (SELECT DISTINCT sweep, variant, run, position FROM run_shown) m
 JOIN run_in_sweep r ON r.run = m.run AND r.sweep = m.sweep AND r.variant = m.variant
+JOIN run_rows n ON n.run = r.run
 LEFT JOIN spent ON spent.run = r.run
 LEFT JOIN median ON median.run = r.run
 ORDER BY r.sweep, r.position, r.variant
