@@ -279,6 +279,7 @@ bool scheduler_settle(struct scheduler *s, struct job *job)
     }
     log_end(s, job, &v);
     hold_for(s, job, &v);
+    scheduler_judge_device(s, job, v.cause);
     scheduler_forget(s, job);
     if (v.next == RUN_FAILED && run.fail_fast)
         fail_fast(s, &run);

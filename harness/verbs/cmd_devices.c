@@ -9,6 +9,7 @@
 #include "harness/base/options.h"
 #include "harness/daemon/daemon_engine.h"
 #include "harness/queue/slots.h"
+#include "harness/store/store_device.h"
 
 /* What a run on a GPU needs besides the driver; found as the run would find it. */
 static json_t *missing_libraries(void)
@@ -25,7 +26,26 @@ static json_t *missing_libraries(void)
     return missing;
 }
 
-/* The daemon's ledger, or what a daemon with the default options would have. */
+static void set_aside(void *arg, const char *device, const char *why, int64_t since)
+{
+    slots_set_aside(arg, device, why, since);
+}
+
+/* What a daemon with the default options would have. */
+static json_t *without_daemon(const struct home *home)
+{
+    const struct slots_options options = engine_slots(&(struct engine_options){0}, ENGINE_GPU_BUSY);
+    struct slots *s = slots_create(&options);
+    struct store *store = NULL;
+    if (home->dir && store_open(&store, home, STORE_READ, NULL) == STATUS_OK)
+        store_devices_aside(store, set_aside, s, NULL);
+    store_close(store);
+    json_t *json = slots_to_json(s);
+    slots_destroy(s);
+    return json;
+}
+
+/* The daemon's ledger, or what a daemon with the default options would have; there need be no home yet. */
 static json_t *collect(const char *given)
 {
     struct home home = {0};
@@ -37,13 +57,9 @@ static json_t *collect(const char *given)
     bool by_daemon = slots != NULL;
     client_close(client);
     json_decref(reply);
+    if (!slots)
+        slots = without_daemon(&home);
     home_fini(&home);
-    if (!slots) {
-        const struct slots_options options = engine_slots(&(struct engine_options){0}, ENGINE_GPU_BUSY);
-        struct slots *s = slots_create(&options);
-        slots = slots_to_json(s);
-        slots_destroy(s);
-    }
     json_object_set_new(slots, "daemon", json_boolean(by_daemon));
     json_object_set_new(slots, "missing", missing_libraries());
     return slots;
@@ -110,28 +126,54 @@ static void print_text(const json_t *all)
                                                       : "no daemon: what one would have without options");
 }
 
-static int devices_exec(int argc, char **argv, struct error *err)
+/* all is taken. */
+static void print(json_t *all, bool as_json, void (*as_text)(const json_t *all))
 {
-    const char *given = NULL;
-    bool as_json = false;
-    const struct option_spec specs[] = {{.name = "home", .value = &given}, {.name = "json", .flag = &as_json}, {0}};
-    int operands, status = options_parse(&cmd_devices, specs, argc, argv, &operands, err);
-    if (!status && operands)
-        status = command_usage(&cmd_devices, err, "takes no operands");
-    if (status)
-        return status;
-    json_t *all = collect(given);
     if (as_json) {
         json_dumpf(all, stdout, JSON_INDENT(2));
         putchar('\n');
     } else {
-        print_text(all);
+        as_text(all);
     }
     json_decref(all);
-    return STATUS_OK;
+}
+
+static void print_used(const json_t *reply)
+{
+    printf("%s: taken back\n", json_string_value(json_object_get(reply, "device")));
+}
+
+static int use(const char *given, const char *device, bool as_json, struct error *err)
+{
+    struct home home = {0};
+    json_t *reply = NULL;
+    int status = home_init(&home, given, false, err);
+    if (!status)
+        status = client_ask_home(&home, "use", json_pack("{s:s}", "device", device), &reply, NULL, err);
+    home_fini(&home);
+    if (!status)
+        print(reply, as_json, print_used);
+    return status;
+}
+
+static int devices_exec(int argc, char **argv, struct error *err)
+{
+    const char *given = NULL, *device = NULL;
+    bool as_json = false;
+    const struct option_spec specs[] = {
+        {.name = "home", .value = &given}, {.name = "json", .flag = &as_json}, {.name = "use", .value = &device}, {0}};
+    int operands, status = options_parse(&cmd_devices, specs, argc, argv, &operands, err);
+    if (!status && operands)
+        status = command_usage(&cmd_devices, err, "takes no operands");
+    if (!status && device)
+        status = use(given, device, as_json, err);
+    else if (!status)
+        print(collect(given), as_json, print_text);
+    return status;
 }
 
 static const struct option_row devices_options[] = {
+    {"use", 0, "DEVICE", "take back a GPU that was set aside, by its id or the start of it"},
     {"json", 0, NULL, "the same as JSON"},
     OPTION_HOME,
     {0},
@@ -141,7 +183,9 @@ const struct command cmd_devices = {
     .name = "devices",
     .operands = "",
     .brief = "processors, GPUs, their slots, and what is missing",
-    .about = "With a daemon: its slots, and which are taken.\n",
+    .about =
+        "With a daemon: its slots, and which are taken. A GPU on which several runs in a row failed at once gets no\n"
+        "more of them (daemon --gpu-aside) until it is taken back with --use.\n",
     .options = devices_options,
     .exec = devices_exec,
 };
