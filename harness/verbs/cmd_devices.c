@@ -1,8 +1,8 @@
-#include <dlfcn.h>
 #include <stdio.h>
 
 #include <jansson.h>
 
+#include "core/ops/gpu_load.h"
 #include "harness/daemon/client.h"
 #include "harness/verbs/commands.h"
 #include "harness/base/format.h"
@@ -11,19 +11,12 @@
 #include "harness/queue/slots.h"
 #include "harness/store/store_device.h"
 
-/* What a run on a GPU needs besides the driver; found as the run would find it. */
-static json_t *missing_libraries(void)
+/* Why a run on a GPU could not load its backend: the library's own word. "" when it could. */
+static json_t *backend_missing(void)
 {
-    static const char *const names[] = {"libcuda.so.1", "libcublasLt.so.12", "libcudnn.so.9"};
-    json_t *missing = json_array();
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        void *library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
-        if (!library)
-            json_array_append_new(missing, json_string(names[i]));
-        else
-            dlclose(library);
-    }
-    return missing;
+    const struct gpu_library *library;
+    struct error err = {0};
+    return json_string(gpu_load(&library, &err) ? err.text : "");
 }
 
 static void set_aside(void *arg, const char *device, const char *why, int64_t since)
@@ -61,7 +54,7 @@ static json_t *collect(const char *given)
         slots = without_daemon(&home);
     home_fini(&home);
     json_object_set_new(slots, "daemon", json_boolean(by_daemon));
-    json_object_set_new(slots, "missing", missing_libraries());
+    json_object_set_new(slots, "missing", backend_missing());
     return slots;
 }
 
@@ -112,7 +105,8 @@ static void print_gpus(const json_t *gpu)
 static void print_text(const json_t *all)
 {
     size_t i;
-    const json_t *row, *cpu = json_object_get(all, "cpu"), *missing = json_object_get(all, "missing");
+    const json_t *row, *cpu = json_object_get(all, "cpu");
+    const char *missing = json_string_value(json_object_get(all, "missing"));
     printf("processors: %lld\n", (long long)json_integer_value(json_object_get(cpu, "processors")));
     for (i = 0; (row = json_array_get(json_object_get(cpu, "slots"), i)); i++)
         printf("  cpu:%lld  %lld threads on %s%s\n", (long long)json_integer_value(json_object_get(row, "slot")),
@@ -120,8 +114,8 @@ static void print_text(const json_t *all)
                json_string_value(json_object_get(row, "processors")),
                json_is_true(json_object_get(row, "used")) ? ", taken" : "");
     print_gpus(json_object_get(all, "gpu"));
-    for (i = 0; (row = json_array_get(missing, i)); i++)
-        printf("  missing for GPU runs: %s\n", json_string_value(row));
+    if (missing && missing[0])
+        printf("  GPU runs cannot be: %s\n", missing);
     puts(json_is_true(json_object_get(all, "daemon")) ? "as the daemon has them"
                                                       : "no daemon: what one would have without options");
 }
