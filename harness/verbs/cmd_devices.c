@@ -115,7 +115,7 @@ static void print_text(const json_t *all)
                json_is_true(json_object_get(row, "used")) ? ", taken" : "");
     print_gpus(json_object_get(all, "gpu"));
     if (missing && missing[0])
-        printf("  GPU runs cannot be: %s\n", missing);
+        printf("  no run on a GPU can start: %s\n", missing);
     puts(json_is_true(json_object_get(all, "daemon")) ? "as the daemon has them"
                                                       : "no daemon: what one would have without options");
 }
