@@ -213,6 +213,13 @@ CREATE TABLE redo (
     ended INTEGER
 ) STRICT, WITHOUT ROWID;
 
+-- GPUs that are given no more runs until 'taper devices --use' takes them back.
+CREATE TABLE device_aside (
+    device TEXT PRIMARY KEY,         -- the opaque id
+    since INTEGER NOT NULL,
+    why TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- What the program needs to know about the database itself.
 CREATE TABLE meta (
     key TEXT PRIMARY KEY,

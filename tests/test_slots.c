@@ -7,48 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "core/config/config.h"
-#include "core/base/file.h"
-#include "core/base/memory.h"
 #include "harness/queue/nvml.h"
 #include "harness/queue/slots.h"
-
-static char folder[] = "/tmp/taper-slots.XXXXXX";
-static char *library, *listing;
-
-static int build_library(void **state)
-{
-    (void)state;
-    if (!mkdtemp(folder))
-        return -1;
-    library = file_join(folder, "libnvidia-ml.so.1");
-    listing = file_join(folder, "gpus");
-    char *command = memory_format("cc -shared -fPIC -o %s tests/support/nvml/nvml.c", library);
-    int code = system(command);
-    free(command);
-    setenv("TAPER_NVML", library, 1);
-    setenv("FAKE_NVML", listing, 1);
-    return code;
-}
-
-static int drop_library(void **state)
-{
-    (void)state;
-    unlink(library);
-    unlink(listing);
-    free(library);
-    free(listing);
-    return rmdir(folder);
-}
-
-static void gpus_are(const char *text)
-{
-    assert_int_equal(file_write_all(listing, text, strlen(text), NULL), STATUS_OK);
-}
+#include "tests/support/gpus.h"
 
 static bool take(struct slots *s, int pool, int count, struct slots_grant *grant)
 {
@@ -253,9 +218,12 @@ static void a_gpu_set_aside_or_to_avoid_is_passed_over(void **state)
     slots_give(s, &g);
     slots_give(s, &h);
     assert_int_equal(slots_free(s, DEVICE_CUDA), 1);
-    assert_false(slots_all_aside(s));
+    assert_int_equal(slots_widest(s, DEVICE_CUDA), 1);
     slots_set_aside(s, "GPU-a", "broken", 2);
-    assert_true(slots_all_aside(s));
+    assert_int_equal(slots_widest(s, DEVICE_CUDA), 0);
+    json_t *aside = slots_aside_json(s);
+    assert_int_equal(json_array_size(aside), 2);
+    json_decref(aside);
     assert_false(take(s, DEVICE_CUDA, 1, &g));
     assert_int_equal(slots_total(s, DEVICE_CUDA), 2);
     slots_set_aside(s, "GPU-b", NULL, 0);
@@ -305,7 +273,7 @@ static void without_a_driver_the_reason_is_told(void **state)
     json_decref(json);
     assert_int_equal(slots_free(s, DEVICE_CUDA), 0);
     slots_destroy(s);
-    setenv("TAPER_NVML", library, 1);
+    setenv("TAPER_NVML", gpus_library(), 1);
 }
 
 int main(void)
@@ -320,5 +288,5 @@ int main(void)
                                        cmocka_unit_test(a_gpu_set_aside_or_to_avoid_is_passed_over),
                                        cmocka_unit_test(runs_that_share_a_gpu_fit_beside_each_other),
                                        cmocka_unit_test(without_a_driver_the_reason_is_told)};
-    return cmocka_run_group_tests(tests, build_library, drop_library);
+    return cmocka_run_group_tests(tests, gpus_make, gpus_drop);
 }

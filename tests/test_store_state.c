@@ -23,14 +23,14 @@ static void life_of_a_run(void **state)
     struct store_attempt a;
     int64_t now = store_now();
     fixture_submit(&f, fixture_two_by_two);
-    GOOD(store_queue_next(f.s, NULL, DEVICE_CPU, 1, now, &run, &found, err));
+    GOOD(store_queue_next(f.s, NULL, DEVICE_CPU, 1, now, 0, &run, &found, err));
     assert_true(found);
     fixture_run_id(&f, "s", 0, id);
     assert_string_equal(run.id, id);
     assert_string_equal(run.variant, "base");
     GOOD(store_attempt_begin(f.s, id, &fixture_start, &attempt, err));
     BAD(STATUS_FAILED, "it is starting", store_attempt_begin(f.s, id, &fixture_start, &attempt, err));
-    GOOD(store_queue_next(f.s, NULL, DEVICE_CPU, 1, now, &run, &found, err));
+    GOOD(store_queue_next(f.s, NULL, DEVICE_CPU, 1, now, 0, &run, &found, err));
     fixture_run_id(&f, "s", 1, other);
     assert_string_equal(run.id, other);
     BAD(STATUS_FAILED, "attempt 2 is over", store_attempt_running(f.s, id, 2, "h", 1, 2, "b", err));
@@ -54,12 +54,12 @@ static void life_of_a_run(void **state)
     int64_t when;
     GOOD(store_queue_delay(f.s, now, &when, err));
     assert_true(when == now + 60000000);
-    GOOD(store_queue_next(f.s, NULL, DEVICE_CPU, 1, now, &run, &found, err));
+    GOOD(store_queue_next(f.s, NULL, DEVICE_CPU, 1, now, 0, &run, &found, err));
     assert_string_equal(run.id, other);
-    GOOD(store_queue_next(f.s, NULL, DEVICE_CPU, 1, now + 60000000, &run, &found, err));
+    GOOD(store_queue_next(f.s, NULL, DEVICE_CPU, 1, now + 60000000, 0, &run, &found, err));
     assert_string_equal(run.id, id);
     /* A clock that was set back a day does not hold it for a day. */
-    GOOD(store_queue_next(f.s, NULL, DEVICE_CPU, 1, now - 86400000000, &run, &found, err));
+    GOOD(store_queue_next(f.s, NULL, DEVICE_CPU, 1, now - 86400000000, 0, &run, &found, err));
     assert_string_equal(run.id, id);
     GOOD(store_attempt_begin(f.s, id, &fixture_start, &attempt, err));
     assert_int_equal(attempt, 2);
@@ -155,7 +155,7 @@ static void cancel_heeds_other_sweeps(void **state)
     assert_int_equal(out.queued, 1);
     bool found;
     struct store_run run;
-    GOOD(store_queue_next(f.s, NULL, DEVICE_CPU, 8, store_now(), &run, &found, err));
+    GOOD(store_queue_next(f.s, NULL, DEVICE_CPU, 8, store_now(), 0, &run, &found, err));
     assert_false(found);
     GOOD(store_retry(f.s, "s", NULL, false, &out, err));
     assert_int_equal(out.queued, 4);
@@ -171,7 +171,7 @@ static void groups(void **state)
     bool found;
     int attempt = 0;
     fixture_submit(&f, "sweep: one\nbase: {seed: 1}\n");
-    GOOD(store_queue_next(f.s, NULL, DEVICE_CPU, 1, store_now(), &run, &found, err));
+    GOOD(store_queue_next(f.s, NULL, DEVICE_CPU, 1, store_now(), 0, &run, &found, err));
     assert_true(found);
     int64_t events = fixture_integer(&f, "SELECT count(*) FROM event");
     GOOD(store_group_begin(f.s, err));
@@ -207,18 +207,18 @@ static void queue_order(void **state)
     fixture_submit(&f, "sweep: two\nbase: {seed: 4}\n");
     fixture_submit(&f, "sweep: gpu\nbase: {seed: 5, device: cuda}\nrun: {priority: 9}\n");
     int64_t now = store_now();
-    GOOD(store_queue_next(f.s, NULL, DEVICE_CPU, 4, now, &run, &found, err));
+    GOOD(store_queue_next(f.s, NULL, DEVICE_CPU, 4, now, 0, &run, &found, err));
     assert_string_equal(run.sweep, "big");
-    GOOD(store_queue_next(f.s, NULL, DEVICE_CPU, 3, now, &run, &found, err));
+    GOOD(store_queue_next(f.s, NULL, DEVICE_CPU, 3, now, 0, &run, &found, err));
     assert_string_equal(run.sweep, "one");
     GOOD(store_sweep_pause(f.s, "one", true, err));
-    GOOD(store_queue_next(f.s, NULL, DEVICE_CPU, 3, now, &run, &found, err));
+    GOOD(store_queue_next(f.s, NULL, DEVICE_CPU, 3, now, 0, &run, &found, err));
     assert_string_equal(run.sweep, "two");
     /* A run of a paused sweep that another wants too is not held. */
     fixture_submit(&f, "sweep: also-one\nbase: {seed: 3}\n");
-    GOOD(store_queue_next(f.s, NULL, DEVICE_CPU, 3, now, &run, &found, err));
+    GOOD(store_queue_next(f.s, NULL, DEVICE_CPU, 3, now, 0, &run, &found, err));
     assert_string_equal(run.sweep, "one");
-    GOOD(store_queue_next(f.s, NULL, DEVICE_CUDA, 1, now, &run, &found, err));
+    GOOD(store_queue_next(f.s, NULL, DEVICE_CUDA, 1, now, 0, &run, &found, err));
     assert_string_equal(run.sweep, "gpu");
     GOOD(store_sweep_pause(f.s, "one", true, err));
     assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM event WHERE kind = 'paused'"), 1);
@@ -232,10 +232,10 @@ static void queue_order(void **state)
     GOOD(store_queue_paused(f.s, &paused, err));
     assert_true(paused);
     fixture_submit(&f, "sweep: later\nbase: {seed: 77}\n");
-    GOOD(store_queue_next(f.s, NULL, DEVICE_CPU, 8, now, &run, &found, err));
+    GOOD(store_queue_next(f.s, NULL, DEVICE_CPU, 8, now, 0, &run, &found, err));
     assert_false(found);
     GOOD(store_queue_pause(f.s, false, err));
-    GOOD(store_queue_next(f.s, NULL, DEVICE_CPU, 8, now, &run, &found, err));
+    GOOD(store_queue_next(f.s, NULL, DEVICE_CPU, 8, now, 0, &run, &found, err));
     assert_true(found);
     assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM event WHERE text = 'the queue'"), 2);
 }
@@ -249,7 +249,7 @@ static void next_of_a_sweep(void **state)
     int64_t now = store_now();
     fixture_submit(&f, "sweep: first\nbase: {seed: 1}\n");
     fixture_submit(&f, "sweep: second\nbase: {seed: 2}\n");
-    GOOD(store_queue_next(f.s, "second", DEVICE_CPU, 1, now, &run, &found, err));
+    GOOD(store_queue_next(f.s, "second", DEVICE_CPU, 1, now, 0, &run, &found, err));
     assert_true(found);
     assert_string_equal(run.sweep, "second");
     /* A delay beyond any retry's, of a clock that was set back since, is over; one that may be is waited for. */
@@ -262,12 +262,12 @@ static void next_of_a_sweep(void **state)
         snprintf(sql, sizeof sql, "UPDATE run SET not_before = %lld", (long long)(now + delays[i].ahead));
         GOOD(store_exec(f.s, sql, "test", err));
         for (int sweep = 0; sweep < 2; sweep++) {
-            GOOD(store_queue_next(f.s, sweep ? "second" : NULL, DEVICE_CPU, 1, now, &run, &found, err));
+            GOOD(store_queue_next(f.s, sweep ? "second" : NULL, DEVICE_CPU, 1, now, 0, &run, &found, err));
             assert_int_equal(found, delays[i].found);
         }
     }
     GOOD(store_queue_pause(f.s, true, err));
-    GOOD(store_queue_next(f.s, "second", DEVICE_CPU, 1, now, &run, &found, err));
+    GOOD(store_queue_next(f.s, "second", DEVICE_CPU, 1, now, 0, &run, &found, err));
     assert_false(found);
 }
 
@@ -286,7 +286,7 @@ static void a_run_may_need_another(void **state)
     snprintf(sql, sizeof sql, "UPDATE run SET needs = '%s' WHERE id = '%s'", second, first);
     assert_int_equal(fixture_change(&f, sql), 1);
     for (int asked = 0; asked < 2; asked++) {
-        GOOD(store_queue_next(f.s, asked ? "s" : NULL, DEVICE_CPU, 1, now, &run, &found, err));
+        GOOD(store_queue_next(f.s, asked ? "s" : NULL, DEVICE_CPU, 1, now, 0, &run, &found, err));
         assert_true(found);
         assert_string_equal(run.id, second);
         GOOD(store_queue_mates(f.s, asked ? "s" : NULL, &run, now, 4, mates, &count, err));
@@ -296,10 +296,10 @@ static void a_run_may_need_another(void **state)
     const struct store_exit end = {.cause = OUTCOME_DONE, .code = 0, .signal = -1};
     GOOD(store_attempt_begin(f.s, second, &fixture_start, &attempt, err));
     GOOD(store_attempt_end(f.s, second, 1, &end, RUN_FAILED, err));
-    GOOD(store_queue_next(f.s, "s", DEVICE_CPU, 1, now, &run, &found, err));
+    GOOD(store_queue_next(f.s, "s", DEVICE_CPU, 1, now, 0, &run, &found, err));
     assert_string_not_equal(run.id, first);
     fixture_change(&f, "UPDATE run SET state = 'done' WHERE state = 'failed'");
-    GOOD(store_queue_next(f.s, "s", DEVICE_CPU, 1, now, &run, &found, err));
+    GOOD(store_queue_next(f.s, "s", DEVICE_CPU, 1, now, 0, &run, &found, err));
     assert_string_equal(run.id, first);
     /* It must be a run that there is. */
     snprintf(sql, sizeof sql, "UPDATE run SET needs = 'ffffffffffff' WHERE id = '%s'", first);

@@ -62,7 +62,8 @@ int engine_option_specs(struct engine_options *o, struct option_spec *specs)
     const struct option_spec rows[ENGINE_OPTIONS] = {
         {.name = "slots", .each = take_slots, .arg = o}, {.name = "gpu-busy", .value = &o->gpu_busy},
         {.name = "grace", .value = &o->grace},           {.name = "retry-delay", .value = &o->retry_delay},
-        {.name = "min-free", .value = &o->min_free},     {.name = "payload", .value = &o->payload}};
+        {.name = "min-free", .value = &o->min_free},     {.name = "payload", .value = &o->payload},
+        {.name = "gpu-aside", .value = &o->gpu_aside}};
     memcpy(specs, rows, sizeof rows);
     return ENGINE_OPTIONS;
 }
@@ -70,12 +71,13 @@ int engine_option_specs(struct engine_options *o, struct option_spec *specs)
 struct numbers {
     double grace, retry_delay;
     unsigned long long min_free, gpu_busy;
+    long long gpu_aside;
 };
 
 static int read_numbers(const struct engine_options *o, struct numbers *n, struct error *err)
 {
     int status = STATUS_OK;
-    *n = (struct numbers){30, 5, 64ull << 20, ENGINE_GPU_BUSY};
+    *n = (struct numbers){30, 5, 64ull << 20, ENGINE_GPU_BUSY, ENGINE_GPU_ASIDE};
     if (o->grace)
         status = options_real("--grace", o->grace, 0, 86400, &n->grace, err);
     if (!status && o->retry_delay)
@@ -84,6 +86,8 @@ static int read_numbers(const struct engine_options *o, struct numbers *n, struc
         status = options_size("--min-free", o->min_free, &n->min_free, err);
     if (!status && o->gpu_busy)
         status = options_size("--gpu-busy", o->gpu_busy, &n->gpu_busy, err);
+    if (!status && o->gpu_aside)
+        status = options_integer("--gpu-aside", o->gpu_aside, 0, SCHEDULER_ASIDE_MOST, &n->gpu_aside, err);
     return status;
 }
 
@@ -141,6 +145,7 @@ int engine_open(struct engine *e, const struct engine_options *options, const ch
                                               .grace = n.grace,
                                               .retry_delay = n.retry_delay,
                                               .min_free = n.min_free,
+                                              .aside_after = (int)n.gpu_aside,
                                               .log = log,
                                               .changed = changed,
                                               .arg = arg};

@@ -11,18 +11,18 @@
 
 /* As given on the command line; zeroed means the defaults. */
 struct engine_options {
-    const char *grace, *retry_delay, *min_free, *gpu_busy, *payload;
+    const char *grace, *retry_delay, *min_free, *gpu_busy, *gpu_aside, *payload;
     int cpu_slots, gpu_runs, gpu_total; /* from --slots, may be given more than once */
     const char *gpu_list;
     bool cpu_given, gpu_given; /* gpu_given: gpu_runs or gpu_total */
 };
 
 /* The rows of these options, for a verb's table: fill `specs` (room for ENGINE_OPTIONS) and return how many. */
-enum { ENGINE_OPTIONS = 6 };
+enum { ENGINE_OPTIONS = 7 };
 int engine_option_specs(struct engine_options *o, struct option_spec *specs);
 
 /* The slots that they ask for on this machine. */
-enum { ENGINE_GPU_BUSY = 512 << 20 };
+enum { ENGINE_GPU_BUSY = 512 << 20, ENGINE_GPU_ASIDE = 3 };
 struct slots_options engine_slots(const struct engine_options *o, uint64_t gpu_foreign);
 
 /* Their help, for a verb's row. */
@@ -33,6 +33,8 @@ struct slots_options engine_slots(const struct engine_options *o, uint64_t gpu_f
      "(default 1); gpu:0-3,6 or gpu:GPU-5a,GPU-77: take only these, by the driver's numbers (gpu:3-3 is one GPU) or "  \
      "the starts of their ids. May be given more than once. A GPU that CUDA_VISIBLE_DEVICES hides is never taken"},    \
         {"gpu-busy", 0, "SIZE", "leave a GPU alone on which others use more memory than this (default 512Mi)"},        \
+        {"gpu-aside", 0, "N",                                                                                          \
+         "set a GPU aside after N different runs in a row failed there at once (default 3; 0: never)"},                \
         {"grace", 0, "SECS", "from asking a worker to end to killing it (default 30)"},                                \
         {"retry-delay", 0, "SECS", "before the first retry; twice as long each time (default 5)"},                     \
         {"min-free", 0, "SIZE", "start nothing when the home's disk has less left (default 64Mi)"},                    \

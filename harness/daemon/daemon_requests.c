@@ -9,6 +9,7 @@
 #include "core/base/version.h"
 #include "harness/daemon/forget.h"
 #include "harness/queue/waiting.h"
+#include "harness/store/store_device.h"
 #include "harness/store/store_queue.h"
 
 static const char *text_of(const json_t *request, const char *name, struct error *err)
@@ -208,6 +209,19 @@ static int do_resume(struct requests *r, const json_t *request, json_t **body, s
     return set_paused(r, request, false, body, err);
 }
 
+static int do_use(struct requests *r, const json_t *request, json_t **body, struct error *err)
+{
+    const char *word = text_of(request, "device", err);
+    char device[STORE_DEVICE] = "";
+    int status = word ? store_device_use(r->store, word, device, sizeof device, err) : STATUS_BAD_INPUT;
+    if (status)
+        return status;
+    if (r->scheduler)
+        scheduler_use_device(r->scheduler, device);
+    *body = json_pack("{s:s}", "device", device);
+    return STATUS_OK;
+}
+
 int requests_finished(struct store *store, const char *word, bool *finished, bool *all_done, struct error *err)
 {
     struct store_run run;
@@ -248,7 +262,7 @@ int requests_check(const char *what, const json_t *request, struct error *err)
                   {"retry", "what", true},  {"wait", "what", true},    {"pause", "sweep", true},
                   {"pause", "all", false},  {"resume", "sweep", true}, {"resume", "all", false},
                   {"forget", "what", true}, {"forget", "yes", false},  {"forget", "checkpoints", false},
-                  {"stop", "kill", false},  {"stop", "workers", false}};
+                  {"use", "device", true},  {"stop", "kill", false},   {"stop", "workers", false}};
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         const json_t *value = json_object_get(request, fields[i].field);
         if (strcmp(fields[i].request, what) != 0 || !value)
@@ -269,8 +283,9 @@ int requests_handle(struct requests *r, const char *what, const json_t *request,
     static const struct {
         const char *name;
         int (*handle)(struct requests *r, const json_t *request, json_t **body, struct error *err);
-    } table[] = {{"ping", do_ping},   {"live", do_live},   {"submit", do_submit}, {"cancel", do_cancel},
-                 {"retry", do_retry}, {"pause", do_pause}, {"resume", do_resume}, {"forget", do_forget}};
+    } table[] = {{"ping", do_ping},     {"live", do_live},     {"submit", do_submit},
+                 {"cancel", do_cancel}, {"retry", do_retry},   {"pause", do_pause},
+                 {"resume", do_resume}, {"forget", do_forget}, {"use", do_use}};
     *body = NULL;
     int status = requests_check(what, request, err);
     if (status)

@@ -1,5 +1,5 @@
 /* The scheduler's life: its timers, recovery after a restart, and what is asked of it. scheduler_start.c: what starts;
- * scheduler_end.c: what ends; scheduler_trouble.c: what holds everything up. */
+ * scheduler_end.c: what ends; scheduler_devices.c: which GPU; scheduler_trouble.c: what holds everything up. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -122,7 +122,9 @@ int scheduler_recover(struct scheduler *s, struct error *err)
 {
     struct names names = {0};
     struct store_filter live = {.states = 1u << RUN_STARTING | 1u << RUN_RUNNING};
-    int status = store_runs_each(s->o.store, &live, collect, &names, err);
+    int status = scheduler_recover_devices(s, err);
+    if (!status)
+        status = store_runs_each(s->o.store, &live, collect, &names, err);
     for (size_t i = 0; i < names.count && !status; i++)
         status = recover_run(s, names.ids[i], err);
     free(names.ids);
@@ -248,6 +250,8 @@ void scheduler_destroy(struct scheduler *s)
     while (s->jobs)
         scheduler_forget(s, s->jobs);
     free(s->libraries);
+    free(s->failing);
+    s->failing = NULL;
     uv_close((uv_handle_t *)&s->fill_timer, on_closed);
     uv_close((uv_handle_t *)&s->journal_timer, on_closed);
     uv_close((uv_handle_t *)&s->trouble_timer, on_closed);

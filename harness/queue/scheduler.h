@@ -23,6 +23,11 @@
  * for none of the pack. A run that failed in a pack, or whose pack was ended so, is tried again by itself. The slot is
  * free when all of the pack are gone.
  *
+ * A run that failed on a GPU is tried on another one, if there is one that would do; until that is free, runs behind it
+ * may pass. A GPU on which aside_after different runs in a row failed within half a minute of their start is set aside:
+ * it gets no runs until somebody takes it back, also after a restart. What is a run's own (bad input, diverged, or it
+ * fails on another GPU too) does not count, nor what is the machine's. All of a pack count as one.
+ *
  * While the store cannot be written (disk full, another writer), everything waits and is tried again: attempts go on,
  * ends are remembered, no new attempt starts. When a worker cannot be started, or meets a full disk, nothing is started
  * for half a second, and twice as long each time in a row. All on the loop's thread. */
@@ -40,7 +45,7 @@
 #include "harness/queue/slots.h"
 #include "harness/store/store.h"
 
-enum { SCHEDULER_JOURNAL_MS = 200, SCHEDULER_TROUBLE_MS = 500 };
+enum { SCHEDULER_JOURNAL_MS = 200, SCHEDULER_TROUBLE_MS = 500, SCHEDULER_ASIDE_MOST = 100 };
 
 struct scheduler_options {
     uv_loop_t *loop;
@@ -53,6 +58,7 @@ struct scheduler_options {
     double grace;                             /* seconds between a stop and the kill */
     double retry_delay;                       /* seconds before the first retry */
     uint64_t min_free;                        /* bytes that must be free on the home's disk for an attempt to start */
+    int aside_after;                          /* a GPU is set aside after so many failures there; 0: never */
     void (*log)(void *arg, const char *text); /* a line for the log */
     void (*changed)(void *arg);               /* runs changed state, or were measured */
     void *arg;
@@ -76,6 +82,9 @@ void scheduler_cancel(struct scheduler *s);
 
 /* Start nothing any more; with `stop` also end what is live, which is then queued again. */
 void scheduler_drain(struct scheduler *s, bool stop, enum executor_stop how);
+
+/* A GPU that was set aside is taken back, in the store already (its whole id). */
+void scheduler_use_device(struct scheduler *s, const char *device);
 
 /* Live attempts (also those whose end is not recorded yet). */
 int scheduler_live(const struct scheduler *s);

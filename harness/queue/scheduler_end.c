@@ -287,6 +287,7 @@ bool scheduler_settle(struct scheduler *s, struct job *job)
         scheduler_log(s, "run %s: %s", job->run, gap);
     free(gap);
     hold_for(s, job, &v);
+    scheduler_judge_device(s, job, v.cause);
     scheduler_forget(s, job);
     if (v.next == RUN_FAILED && run.fail_fast)
         fail_fast(s, &run);

@@ -15,6 +15,7 @@ struct crew {
     int live; /* of these, not settled yet */
     struct executor *executor;
     bool starting; /* its executor has not answered yet: nothing can be asked of it */
+    bool blamed;   /* its GPU was, for one of its runs: their worker was the same */
 };
 
 /* One live attempt. */
@@ -51,6 +52,8 @@ struct scheduler {
     int64_t clock_base;   /* UTC us when clock_begin was read */
     uint64_t clock_begin; /* uv_hrtime */
     int open_handles;
+    struct device_failures *failing; /* scheduler_devices.c */
+    int failing_count;
 };
 
 void scheduler_log(struct scheduler *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -91,6 +94,22 @@ void scheduler_on_end(void *arg, struct executor_job *executing, int place, cons
 
 /* The journals of all live attempts; false when the store is in trouble. */
 bool scheduler_intake(struct scheduler *s);
+
+/* What an attempt that has ended so says of its GPU, which may be set aside for it. */
+void scheduler_judge_device(struct scheduler *s, const struct job *job, enum outcome cause);
+
+/* The GPUs that an earlier process set aside are so again. */
+int scheduler_recover_devices(struct scheduler *s, struct error *err);
+
+enum taking {
+    TAKING_DONE,
+    TAKING_WAITS,  /* nothing is free that would do: it is waited for, by all behind the run too */
+    TAKING_PASSED, /* only the GPU that it failed on is: those behind it may have that */
+};
+
+/* Take from an executor's pool what a run needs to start. */
+enum taking scheduler_take(struct scheduler *s, struct executor *ex, const struct store_run *run,
+                           struct slots_grant *grant);
 
 /* A new job of a crew, in the list. */
 struct job *scheduler_add(struct scheduler *s, struct crew *crew, int place, const char *run, int attempt);

@@ -174,17 +174,17 @@ static bool record_start(struct scheduler *s, struct start *start)
     return false;
 }
 
-/* True when the attempts are begun: on their way, or refused, and that is recorded. */
-static bool start_run(struct scheduler *s, struct executor *ex, struct start *start)
+/* TAKING_DONE when the attempts are begun: on their way, or refused, and that is recorded. */
+static enum taking start_run(struct scheduler *s, struct executor *ex, struct start *start)
 {
     struct error err = {0};
     const struct store_run *first = &start->runs[0];
     struct crew *crew = start->crew = memory_alloc(1, sizeof *start->crew);
     crew->executor = ex;
-    const struct slots_wish wish = {.pool = first->device, .count = (int)first->slots};
-    if (!ex->take(ex, &wish, &crew->grant)) {
+    enum taking taking = scheduler_take(s, ex, first, &crew->grant);
+    if (taking != TAKING_DONE) {
         free(crew);
-        return false;
+        return taking;
     }
     crew->live = 1; /* while it is being made */
     int status = find_mates(s, start, &err);
@@ -195,7 +195,7 @@ static bool start_run(struct scheduler *s, struct executor *ex, struct start *st
         for (int i = 0; i < start->count; i++)
             scheduler_refuse(s, start->jobs[i], &err);
     scheduler_leave(crew);
-    return !s->trouble[0];
+    return s->trouble[0] ? TAKING_WAITS : TAKING_DONE;
 }
 
 static struct crew *crew_of(const struct scheduler *s, const struct executor_job *executing)
@@ -283,18 +283,21 @@ void scheduler_stop(struct crew *crew, int place, enum executor_stop how)
 static void fill_pool(struct scheduler *s, int pool, bool *started)
 {
     struct executor *ex = s->o.executors[0];
-    int widest = ex->widest(ex, pool);
+    int widest = ex->widest(ex, pool), passed = 0;
     while (!s->trouble[0] && !scheduler_held(s) && ex->room(ex, pool) > 0) {
         struct error err = {0};
         struct start start = {.count = 0};
         bool found = false;
-        if (store_queue_next(s->o.store, s->o.sweep, pool, widest, scheduler_clock(s), &start.runs[0], &found, &err)) {
+        if (store_queue_next(s->o.store, s->o.sweep, pool, widest, scheduler_clock(s), passed, &start.runs[0], &found,
+                             &err)) {
             scheduler_fault(s, store_trouble(s->o.store), err.text);
             return;
         }
-        if (!found || !start_run(s, ex, &start))
+        enum taking taking = found ? start_run(s, ex, &start) : TAKING_WAITS;
+        if (taking == TAKING_WAITS)
             return;
-        *started = true;
+        passed += taking == TAKING_PASSED;
+        *started |= taking == TAKING_DONE;
     }
 }
 

@@ -140,7 +140,7 @@ int slots_total(const struct slots *s, int pool)
 
 int slots_widest(const struct slots *s, int pool)
 {
-    return pool == DEVICE_CPU ? s->options.cpu : slots_total(s, pool) ? s->gpu_each : 0;
+    return pool == DEVICE_CPU ? s->options.cpu : slots_gpu_usable(s) ? s->gpu_each : 0;
 }
 
 int slots_free(const struct slots *s, int pool)

@@ -55,7 +55,8 @@ int slots_check(const struct slots_options *options, struct error *err);
 struct slots *slots_create(const struct slots_options *options);
 void slots_destroy(struct slots *s); /* NULL is fine */
 
-/* Slots of a pool in all, most that one run can have, and free now (a busy GPU has none). */
+/* Slots of a pool in all, most that one run can have (none while every GPU is set aside), and free now (a busy GPU has
+ * none). */
 int slots_total(const struct slots *s, int pool);
 int slots_widest(const struct slots *s, int pool);
 int slots_free(const struct slots *s, int pool);
@@ -81,9 +82,6 @@ void slots_promise(struct slots *s, struct slots_grant *grant, uint64_t bytes);
  * here just now. */
 void slots_set_aside(struct slots *s, const char *device, const char *why, int64_t since);
 
-/* There are GPUs, and every one is set aside. */
-bool slots_all_aside(const struct slots *s);
-
 /* Take again what a grant of this name had, even if that is taken twice or no longer exists (what runs, runs). */
 void slots_adopt(struct slots *s, const char *name, struct slots_grant *grant);
 
@@ -94,6 +92,9 @@ void slots_give(struct slots *s, const struct slots_grant *grant);
  *  "used":..,"foreign":..,"promised":..,"busy":..,"runs":..,"taken":..,"aside":null or why,"since":null or UTC us}]}}.
  * hidden: GPUs of this machine that are not ours to use. A new reference. */
 json_t *slots_to_json(const struct slots *s);
+
+/* The GPUs that are here and set aside: [{"id":..,"why":..,"since":..}]. A new reference. */
+json_t *slots_aside_json(const struct slots *s);
 
 /* "2 slots on the CPU, 8 on 8 GPUs (1 each)". */
 void slots_summary(const struct slots *s, char *to, size_t room);

@@ -38,15 +38,12 @@ void slots_set_aside(struct slots *s, const char *device, const char *why, int64
     snprintf(a->why, sizeof a->why, "%s", why);
 }
 
-bool slots_all_aside(const struct slots *s)
+bool slots_gpu_usable(const struct slots *s)
 {
-    int here = 0;
-    for (int i = 0; i < s->gpu_count; i++) {
-        here += !s->gpus[i].gone;
+    for (int i = 0; i < s->gpu_count; i++)
         if (!s->gpus[i].gone && !slots_aside(s, s->gpus[i].device.id))
-            return false;
-    }
-    return here > 0;
+            return true;
+    return false;
 }
 
 /* Memory in use that is not our workers'. */

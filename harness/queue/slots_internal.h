@@ -48,6 +48,9 @@ const struct aside *slots_aside(const struct slots *s, const char *id);
 int slots_gpu_free(const struct slots *s, const struct gpu *gpu); /* its units */
 int slots_gpu_taken(const struct slots *s);                       /* of all */
 
+/* There is one that is not set aside. */
+bool slots_gpu_usable(const struct slots *s);
+
 /* It takes no runs now: gone, set aside, or others use it. */
 bool slots_gpu_busy(const struct slots *s, const struct gpu *gpu);
 

@@ -37,6 +37,18 @@ static json_t *gpu_to_json(const struct slots *s, const struct gpu *gpu)
     return row;
 }
 
+json_t *slots_aside_json(const struct slots *s)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < s->gpu_count; i++) {
+        const struct aside *aside = slots_aside(s, s->gpus[i].device.id);
+        if (aside && !s->gpus[i].gone)
+            json_array_append_new(list, json_pack("{s:s, s:s, s:I}", "id", aside->device, "why", aside->why, "since",
+                                                  (json_int_t)aside->since));
+    }
+    return list;
+}
+
 const char *slots_missing(const struct slots *s)
 {
     return s->missing;

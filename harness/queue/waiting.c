@@ -19,6 +19,8 @@ json_t *waiting_pools(struct executor *ex)
             json_pack("{s:i, s:i}", "widest", ex->widest(ex, devices[i]), "free", ex->room(ex, devices[i])));
     const char *missing = ex->slots ? slots_missing(ex->slots) : "";
     json_object_set_new(json_object_get(pools, "cuda"), "missing", json_string(missing));
+    json_object_set_new(json_object_get(pools, "cuda"), "aside",
+                        ex->slots ? slots_aside_json(ex->slots) : json_array());
     return pools;
 }
 
@@ -43,7 +45,8 @@ static const char groups_sql[] =
     "SELECT m.sweep, l.wants, l.slots, l.paused, l.needed, max(coalesce(l.hopeless, 0)), min(l.needs), min(l.due), "
     "l.wide, count(DISTINCT l.id), min(coalesce(l.ahead, 0)), min(l.id) FROM lined l JOIN (SELECT DISTINCT sweep, run "
     "FROM sweep_run WHERE wanted) m ON m.run = l.id WHERE (:sweep IS NULL OR m.sweep = :sweep) AND (:run IS NULL OR "
-    "l.id = :run) GROUP BY m.sweep, l.wants, l.slots, l.paused, l.needed, coalesce(l.hopeless, 0), l.due > 0, l.wide "
+    "l.id = :run) GROUP BY m.sweep, l.wants, l.slots, l.paused, l.needed, coalesce(l.hopeless, 0), l.due > 0 AND NOT "
+    "l.wide, l.wide "
     "ORDER BY m.sweep, l.wants, l.slots";
 
 struct group {
@@ -64,19 +67,38 @@ static json_int_t pool_number(const json_t *pools, const char *wants, const char
     return json_integer_value(json_object_get(json_object_get(pools, wants), name));
 }
 
+/* Which GPUs are set aside; nothing when none is. */
+static void add_aside(const json_t *pools, const char *before, char *to, size_t room)
+{
+    const json_t *row, *list = json_object_get(json_object_get(pools, "cuda"), "aside");
+    size_t i, used = strlen(to);
+    for (i = 0; (row = json_array_get(list, i)); i++) {
+        snprintf(to + used, room - used, "%s%s", i ? ", " : before, json_string_value(json_object_get(row, "id")));
+        used = strlen(to);
+    }
+    if (i)
+        snprintf(to + used, room - used, " %s set aside: 'taper devices' says why, 'taper devices --use' takes %s back",
+                 i == 1 ? "is" : "are", i == 1 ? "it" : "one");
+}
+
 /* Why more slots than there ever are is what it needs. */
 static void say_wide(const struct group *g, const json_t *pools, char *to, size_t room)
 {
     long long has = (long long)pool_number(pools, g->wants, "widest");
     bool gpu = strcmp(g->wants, "cuda") == 0;
     const char *missing = json_string_value(json_object_get(json_object_get(pools, "cuda"), "missing"));
-    if (gpu && has == 0)
+    bool aside = json_array_size(json_object_get(json_object_get(pools, "cuda"), "aside")) > 0;
+    if (gpu && has == 0 && aside)
+        snprintf(to, room, "for a GPU");
+    else if (gpu && has == 0)
         snprintf(to, room, "for a GPU: none here%s%s", missing && missing[0] ? ": " : "", missing ? missing : "");
     else if (has == 0)
         snprintf(to, room, "for a CPU slot: the daemon has none (--slots cpu:N)");
     else
         snprintf(to, room, "for %lld slots%s: %s %lld at most (--slots)", (long long)g->slots, gpu ? " of one GPU" : "",
                  gpu ? "a run can have" : "the daemon has", has);
+    if (gpu)
+        add_aside(pools, has ? "; " : ": ", to, room);
 }
 
 /* How the last attempt of a run ended, for the one that is due first. */
@@ -121,12 +143,14 @@ static const char *say(struct store *store, const struct group *g, const json_t 
         say_due(store, g, now, to, room);
         return "delay";
     }
-    if (g->ahead) {
+    if (g->ahead)
         snprintf(to, room, "behind %lld runs", (long long)g->ahead);
-        return "behind";
-    }
-    snprintf(to, room, "for %lld free %s slot%s", (long long)g->slots, gpu ? "GPU" : "CPU", g->slots == 1 ? "" : "s");
-    return "free";
+    else
+        snprintf(to, room, "for %lld free %s slot%s", (long long)g->slots, gpu ? "GPU" : "CPU",
+                 g->slots == 1 ? "" : "s");
+    if (gpu)
+        add_aside(pools, "; ", to, room);
+    return g->ahead ? "behind" : "free";
 }
 
 static const char *text_at(const struct store_rows *rows, int column)

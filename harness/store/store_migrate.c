@@ -35,6 +35,8 @@ static const struct store_migration steps[] = {
     {"CREATE TABLE redo (run TEXT PRIMARY KEY REFERENCES run (id), since INTEGER, cleared INTEGER NOT NULL DEFAULT 0, "
      "next_config TEXT, next_wants TEXT, next_shape TEXT, config TEXT, wants TEXT, shape TEXT, ended INTEGER) STRICT, "
      "WITHOUT ROWID"},
+    {"CREATE TABLE device_aside (device TEXT PRIMARY KEY, since INTEGER NOT NULL, why TEXT NOT NULL) STRICT, WITHOUT "
+     "ROWID"},
     {NULL},
 };
 

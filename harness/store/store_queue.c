@@ -24,11 +24,12 @@ static const char *wants(int device)
     return device == DEVICE_CUDA ? "cuda" : "cpu";
 }
 
-int store_queue_next(struct store *s, const char *sweep, int device, int64_t slots, int64_t now, struct store_run *run,
-                     bool *found, struct error *err)
+int store_queue_next(struct store *s, const char *sweep, int device, int64_t slots, int64_t now, int skip,
+                     struct store_run *run, bool *found, struct error *err)
 {
-    static const char sql[] = "SELECT " STORE_RUN_COLUMNS "FROM run r WHERE " MAY_START
-                              "AND r.wants = ?3 AND r.slots <= ?4 ORDER BY r.priority DESC, r.position LIMIT 1";
+    static const char sql[] =
+        "SELECT " STORE_RUN_COLUMNS "FROM run r WHERE " MAY_START
+        "AND r.wants = ?3 AND r.slots <= ?4 ORDER BY r.priority DESC, r.position LIMIT 1 OFFSET ?5";
     sqlite3_stmt *row = store_prepare(s, sql, err);
     if (!row)
         return STATUS_FAILED;
@@ -36,6 +37,7 @@ int store_queue_next(struct store *s, const char *sweep, int device, int64_t slo
     store_bind_text(row, 2, sweep);
     store_bind_text(row, 3, wants(device));
     store_bind_int(row, 4, slots);
+    store_bind_int(row, 5, skip);
     int code = sqlite3_step(row), status = STATUS_OK;
     *found = code == SQLITE_ROW;
     if (*found)

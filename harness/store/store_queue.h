@@ -10,9 +10,9 @@ enum { STORE_DELAY_MOST_S = 600 };
 
 /* The next run to start: queued, its delay over, the queue not paused, wanted by a sweep that is not paused, the run it
  * needs (if any) done, for `device` (enum device_kind) and at most `slots` slots. With a sweep only the runs that this
- * one wants. *found tells whether there is one. now: UTC us. */
-int store_queue_next(struct store *s, const char *sweep, int device, int64_t slots, int64_t now, struct store_run *run,
-                     bool *found, struct error *err);
+ * one wants. skip: leave out so many from the front. *found tells whether there is one. now: UTC us. */
+int store_queue_next(struct store *s, const char *sweep, int device, int64_t slots, int64_t now, int skip,
+                     struct store_run *run, bool *found, struct error *err);
 
 /* The runs that may share a worker with `run`, in the order of the queue: those that could start now as it could, of
  * equal device, shape, pack, slots and priority. Up to `most` of them into mates; *count says how many. */

@@ -72,5 +72,22 @@ check 'one on each GPU' is '8,8' "SELECT count(*), count(DISTINCT device) FROM r
 touch "$T/waits.go"
 check 'and then the others' timeout 120 "$TAPER" wait many
 check 'the daemon ends' "$TAPER" daemon --stop
+
+# ---- what a run on a GPU would miss: the backend's own word, not a list of libraries that may be others' by now
+says() { # TEXT LIBRARY
+    TAPER_GPU_LIB=$2 "$TAPER" devices > "$T/says" 2>&1 || return
+    grep -qF -- "$1" "$T/says" || { cat "$T/says"; return 1; }
+}
+missing() { TAPER_GPU_LIB=$1 "$TAPER" devices --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["missing"])'; }
+echo 'int needed(void) { return 0; }' > "$T/needed.c"
+echo 'int needed(void); int call(void) { return needed(); }' > "$T/backend.c"
+cc -shared -fPIC -o "$T/libneeded.so.13" "$T/needed.c" -Wl,-soname,libneeded.so.13 &&
+    cc -shared -fPIC -o "$T/backend.so" "$T/backend.c" "$T/libneeded.so.13" -Wl,-rpath,"$T"
+that 'a library that needs another' $?
+check 'that is no backend' says "no run on a GPU can start: device: cuda: $T/backend.so: not a GPU library of taper" "$T/backend.so"
+rm "$T/libneeded.so.13"
+check 'a library that is missing is named' says 'no run on a GPU can start: device: cuda: libneeded.so.13: cannot open shared object file' "$T/backend.so"
+check 'in JSON too' same 'device: cuda: libneeded.so.13: cannot open shared object file: No such file or directory' "$(missing "$T/backend.so")"
+check 'no backend at all' says 'there is no such file: this build has no CUDA backend' "$T/none.so"
 check 'no process is left' poll 10 nothing_left
 done_testing

@@ -108,13 +108,15 @@ void bed_open(int slots, double retry_delay)
     alone[0] = &bed.executor.base;
     uv_timer_init(&bed.loop, &bed.executor.answer);
     bed.executor.answer.data = &bed.executor;
-    executor_use_slots(&bed.executor.base, slots_create(&(struct slots_options){.cpu = slots}));
+    executor_use_slots(&bed.executor.base, slots_create(&(struct slots_options){
+                                               .cpu = slots, .gpu_runs = bed.gpu_runs, .gpu_foreign = 1 << 20}));
     struct scheduler_options options = {.loop = &bed.loop,
                                         .home = &bed.home,
                                         .store = bed.store,
                                         .executors = bed_executors ? bed_executors : alone,
                                         .grace = 1,
-                                        .retry_delay = retry_delay};
+                                        .retry_delay = retry_delay,
+                                        .aside_after = 3};
     bed.scheduler = scheduler_create(&options);
 }
 
@@ -166,8 +168,8 @@ void bed_submit(const char *name, int first, int last, const char *rest)
     struct spec spec;
     struct store_submitted done;
     struct error err = {0};
-    char *text = memory_format("sweep: %s\nbase: {model.size: demo}\ngrid: {seed: {range: [%d, %d]}}\n%s\n", name,
-                               first, last, rest);
+    char *text = memory_format("sweep: %s\nbase: {%s}\ngrid: {seed: {range: [%d, %d]}}\n%s\n", name,
+                               bed.base ? bed.base : "model.size: demo", first, last, rest);
     int status = spec_parse(&spec, text, strlen(text), "test.yaml", "/", NULL, &err);
     if (!status)
         status = store_submit(bed.store, &spec, plain_digests, false, NULL, &done, &err);

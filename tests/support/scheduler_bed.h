@@ -34,6 +34,8 @@ struct scheduler_bed {
     struct store *store;
     struct scripted executor;
     struct scheduler *scheduler;
+    int gpu_runs;     /* slots of a GPU, of those that TAPER_NVML shows; a test sets these before bed_open ... */
+    const char *base; /* ... and the sweeps' base, as YAML, before bed_submit; NULL: a small model on the CPU */
 };
 
 extern struct scheduler_bed bed;
