@@ -15,7 +15,8 @@ find core gpu harness -name '*.[ch]' -o -name '*.inc' -o -name '*.cu' -o -name '
         split(path, part, "/")
         return part[1] == "gpu" ? "gpu" : part[1] "/" part[2]
     }
-    BEGIN { count = split(list, name, " "); for (i = 1; i <= count; i++) level[name[i]] = i; level["harness/main.c"] = count }
+    BEGIN { count = split(list, name, " "); for (i = 1; i <= count; i++) level[name[i]] = i
+        level["harness/main.c"] = level["harness/supervisor.c"] = count }
     {
         split($0, half, /#include "/)
         split(half[1], place, ":")

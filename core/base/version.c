@@ -9,3 +9,8 @@ const char *version_revision(void)
 {
     return TAPER_REVISION;
 }
+
+const char *version_full(void)
+{
+    return TAPER_VERSION " (" TAPER_REVISION ")";
+}

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/base/file.h"
+#include "core/base/beside.h"
 #include "core/base/memory.h"
 
 static const char file_name[] = "libtaper_gpu.so";
@@ -46,23 +46,6 @@ int gpu_load_from(const char *path, const struct gpu_library **out, struct error
     return status;
 }
 
-/* The library's path: beside the running program, as it is built, or in ../lib/taper, as it is installed; the first
- * where there is neither. The caller frees it. */
-static char *near_program(void)
-{
-    char path[4096];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-    path[length > 0 ? length : 0] = 0;
-    char *slash = strrchr(path, '/');
-    if (slash)
-        *slash = 0;
-    char *built = file_join(path, file_name);
-    char *installed = memory_format("%s/../lib/taper/%s", path, file_name);
-    bool take = access(built, F_OK) != 0 && access(installed, F_OK) == 0;
-    free(take ? built : installed);
-    return take ? installed : built;
-}
-
 int gpu_load(const struct gpu_library **out, struct error *err)
 {
     static const struct gpu_library *loaded;
@@ -71,7 +54,7 @@ int gpu_load(const struct gpu_library **out, struct error *err)
     int status = STATUS_OK;
     pthread_mutex_lock(&lock);
     if (!loaded) {
-        char *path = named && *named ? memory_string(named) : near_program();
+        char *path = named && *named ? memory_string(named) : beside_program(file_name);
         if (access(path, F_OK) != 0)
             status = error_set(err, named && *named ? STATUS_BAD_INPUT : STATUS_FAILED,
                                "%s: there is no such file: this build has no CUDA backend (it is "

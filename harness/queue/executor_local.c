@@ -14,13 +14,17 @@
 
 #include <sodium.h>
 
+#include "core/base/beside.h"
 #include "core/base/memory.h"
 #include "harness/queue/executor_local_internal.h"
 #include "harness/queue/executor_words.h"
 #include "harness/base/process.h"
 #include "harness/worker/supervisor.h"
 
-enum { GO_DESCRIPTOR = 3, LOOK_MS = 200, STUCK_MS = 10000, NONCE = 16 };
+enum { GO_DESCRIPTOR = 3, PROGRAM_DESCRIPTOR = 4, LOOK_MS = 200, STUCK_MS = 10000, NONCE = 16 };
+
+#define PROGRAM_PATH "/proc/self/fd/4"
+_Static_assert(PROGRAM_DESCRIPTOR == 4, "PROGRAM_PATH says the same");
 
 static struct executor_job *job_create(struct executor_local *ex)
 {
@@ -68,6 +72,8 @@ static int spawn(struct executor_job *job, struct executor_words *a, int go, str
     sigfillset(&all);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, go, GO_DESCRIPTOR);
+    if (job->owner->self >= 0)
+        posix_spawn_file_actions_adddup2(&actions, job->owner->self, PROGRAM_DESCRIPTOR);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, 1, 2);
@@ -97,7 +103,8 @@ static int start_held(struct executor_job *job, const struct executor_launch *la
 {
     struct executor_words a;
     int ends[2] = {-1, -1}, status = STATUS_OK;
-    executor_words_init(&a, launch, GO_DESCRIPTOR, job->token, job->owner->payload);
+    executor_words_init(&a, launch, GO_DESCRIPTOR, job->token, job->owner->payload,
+                        job->owner->self >= 0 ? PROGRAM_PATH : NULL);
     if (pipe2(ends, O_CLOEXEC) != 0)
         status = error_errno(err, STATUS_FAILED, errno, "cannot start a worker");
     if (!status)
@@ -272,10 +279,27 @@ static void local_destroy(struct executor *base)
     while (ex->jobs)
         local_job_close(ex->jobs);
     uv_run(ex->loop, UV_RUN_NOWAIT); /* the closing callbacks */
+    if (ex->self >= 0)
+        close(ex->self);
     free(ex->program);
     free(ex->payload);
     slots_destroy(base->slots);
     free(ex);
+}
+
+/* The small supervisor where there is one. It is given this very program, not its path: that may be another by then. */
+static void choose_program(struct executor_local *ex, const char *program)
+{
+    ex->self = -1;
+    if (!program) {
+        char *small = beside_program("taper-supervisor");
+        if (access(small, X_OK) == 0 && (ex->self = open("/proc/self/exe", O_PATH | O_CLOEXEC)) >= 0) {
+            ex->program = small;
+            return;
+        }
+        free(small);
+    }
+    ex->program = memory_string(program ? program : "/proc/self/exe");
 }
 
 struct executor *executor_local_create(uv_loop_t *loop, const struct executor_options *options)
@@ -290,7 +314,7 @@ struct executor *executor_local_create(uv_loop_t *loop, const struct executor_op
                                  .stop = local_stop,
                                  .destroy = local_destroy};
     ex->loop = loop;
-    ex->program = memory_string(options->program ? options->program : "/proc/self/exe");
+    choose_program(ex, options->program);
     ex->payload = options->payload ? memory_string(options->payload) : NULL;
     slots.owns = owns;
     slots.arg = ex;

@@ -38,6 +38,7 @@ struct executor_local {
     struct executor base; /* first */
     uv_loop_t *loop;
     char *program, *payload;
+    int self; /* this program, for a worker that is another one; -1: it is the same */
     struct executor_job *jobs;
 };
 

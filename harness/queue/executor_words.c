@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/base/memory.h"
+#include "core/base/version.h"
 
 static void add(struct executor_words *a, const char *name, char *value)
 {
@@ -119,7 +120,7 @@ static char **environment(const struct executor_words *a)
 }
 
 void executor_words_init(struct executor_words *a, const struct executor_launch *launch, int go, const char *token,
-                         const char *payload)
+                         const char *payload, const char *program)
 {
     char *timeouts = timeout_list(launch), *after = after_list(launch);
     int n = 0;
@@ -138,6 +139,10 @@ void executor_words_init(struct executor_words *a, const struct executor_launch 
         add(a, "--after", after);
     if (payload)
         add(a, "--payload", memory_string(payload));
+    if (program) {
+        add(a, "--program", memory_string(program));
+        add(a, "--revision", memory_string(version_full()));
+    }
     for (int i = 0; i < launch->count; i++)
         add(a, i ? NULL : "--", memory_string(launch->runs[i].dir));
     a->variables[n++] = memory_format("TAPER_TOKEN=%s", token);

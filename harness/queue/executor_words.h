@@ -15,9 +15,9 @@ struct executor_words {
 };
 
 /* `taper worker` for a launch of at most EXECUTOR_RUNS_MOST runs: waiting on the descriptor `go`, with `token` as
- * TAPER_TOKEN; payload may be NULL. */
+ * TAPER_TOKEN; payload may be NULL, and program too: else it is the path of this program for the worker. */
 void executor_words_init(struct executor_words *a, const struct executor_launch *launch, int go, const char *token,
-                         const char *payload);
+                         const char *payload, const char *program);
 void executor_words_fini(struct executor_words *a);
 
 #endif

@@ -8,7 +8,7 @@ static int version_exec(int argc, char **argv, struct error *err)
     (void)argv;
     if (argc > 1)
         return command_usage(&cmd_version, err, "takes no arguments");
-    printf("taper %s (%s)\n", version_string(), version_revision());
+    printf("taper %s\n", version_full());
     return STATUS_OK;
 }
 

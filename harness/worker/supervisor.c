@@ -149,48 +149,59 @@ static int wait_ms(const struct supervisor *s)
 
 /* --------------------------------------------------------------------------------------------- one step */
 
-/* Runs in the child. Only exec or exit leave it. */
-static void become_step(struct supervisor *s, const struct supervisor_step *step, pid_t supervisor, int output,
-                        int report)
+/* What the child needs, made before it is there. */
+struct child {
+    const struct supervisor_step *step;
+    const char *dir; /* its working directory; NULL: ours */
+    pid_t supervisor;
+    int output, report; /* report: -1 where there is none */
+    sigset_t mask;
+};
+
+static void child_fails(const char *what, int code)
+{
+    dprintf(2, "%s: %s\n", what, strerror(errno));
+    _exit(code);
+}
+
+/* Runs in the child, in our memory while we wait (vfork): it changes nothing but what belongs to its process alone.
+ * Only exec or exit leave it. */
+static void become_step(const struct child *c)
 {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != supervisor) /* it died before the line above */
+    if (getppid() != c->supervisor) /* it died before the line above */
         _exit(SUPERVISOR_NOT_STARTED);
-    int null = open("/dev/null", O_RDONLY);
-    if (null > 0) {
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (null > 0)
         dup2(null, 0);
-        close(null);
-    }
-    dup2(output, 1);
-    dup2(output, 2);
-    close(s->signals);
+    dup2(c->output, 1);
+    dup2(c->output, 2);
+    if (c->report == SUPERVISOR_REPORT)
+        fcntl(c->report, F_SETFD, 0);
+    else if (c->report >= 0)
+        dup2(c->report, SUPERVISOR_REPORT);
     signal(SIGPIPE, SIG_DFL);
     signal(SIGHUP, SIG_DFL);
-    if (s->current >= 0 && chdir(s->members[s->current].dir) != 0) {
-        fprintf(stderr, "%s: %s\n", s->members[s->current].dir, strerror(errno));
-        _exit(1);
-    }
-    if (step->call) {
-        prctl(PR_SET_NAME, "taper-train");
-        sigaddset(&s->inherited, SUPERVISOR_STOP_ONE);
-        sigprocmask(SIG_SETMASK, &s->inherited, NULL);
-        int code = step->call(step->arg, report);
-        fflush(NULL);
-        _exit(code);
-    }
-    sigprocmask(SIG_SETMASK, &s->inherited, NULL);
-    execvp(step->program ? step->program : step->argv[0], step->argv);
-    fprintf(stderr, "%s: %s\n", step->argv[0], strerror(errno));
-    fflush(stderr);
-    _exit(127);
+    if (c->dir && chdir(c->dir) != 0)
+        child_fails(c->dir, 1);
+    sigprocmask(SIG_SETMASK, &c->mask, NULL);
+    execvp(c->step->program ? c->step->program : c->step->argv[0], c->step->argv);
+    child_fails(c->step->argv[0], 127);
+}
+
+static pid_t start_child(const struct child *c)
+{
+    pid_t child = vfork(); /* fork would copy what exec throws away */
+    if (child == 0)
+        become_step(c);
+    return child;
 }
 
 static int start_step(struct supervisor *s, const struct supervisor_step *step, struct error *err)
 {
     int ends[2], reports[2] = {-1, -1};
-    pid_t self = getpid();
-    bool reporting = s->current < 0 && s->plan->count > 1;
+    bool first = s->current < 0, reporting = first && s->plan->count > 1;
     if (pipe2(ends, O_CLOEXEC) != 0)
         return error_errno(err, STATUS_FAILED, errno, "cannot make a pipe");
     if (reporting && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, reports) != 0) {
@@ -199,17 +210,19 @@ static int start_step(struct supervisor *s, const struct supervisor_step *step, 
         return error_errno(err, STATUS_FAILED, errno, "cannot make a socket");
     }
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0)
-        become_step(s, step, self, ends[1], reports[1]);
+    struct child c = {step, first ? NULL : s->members[s->current].dir, getpid(), ends[1], reports[1], s->inherited};
+    const int heeded[] = {SIGTERM, SIGINT, SUPERVISOR_STOP_ONE};
+    for (size_t i = 0; first && !step->foreign && i < sizeof heeded / sizeof heeded[0]; i++)
+        sigaddset(&c.mask, heeded[i]);
+    pid_t child = start_child(&c);
+    int why = errno;
     close(ends[1]);
     if (reporting)
         close(reports[1]);
     s->output = ends[0];
     s->report = reports[0];
     if (child < 0)
-        return error_errno(err, STATUS_FAILED, errno, "cannot fork");
+        return error_errno(err, STATUS_FAILED, why, "cannot start it");
     s->child = child;
     return STATUS_OK;
 }

@@ -1,7 +1,7 @@
 /* The process around a worker: it outlives the daemon, owns the logs, enforces the time limits, and ends only when
  * every process that the worker started is gone.
  *
- * `taper worker` becomes the supervisor, leader of its own session, and forks one child after the other: the training
+ * `taper worker` becomes the supervisor, leader of its own session, and starts one child after the other: the training
  * of its run, or of all runs of a pack at once, then for one run after the other each step after it. It is the reaper
  * of its whole tree (PR_SET_CHILD_SUBREAPER): a process that loses its parent becomes its child, so that "no child
  * left" means that nothing is left, sessions of their own included. Killing it kills the child in charge
@@ -31,16 +31,15 @@
 
 enum supervisor_exit { SUPERVISOR_TIMEOUT = 124, SUPERVISOR_NOT_STARTED = 125, SUPERVISOR_LOCKED = 126 };
 
+enum { SUPERVISOR_REPORT = 3 };
+
 #define SUPERVISOR_STOP_ONE SIGRTMIN
 
-/* One thing to do: a function called in the forked child, whose result is the exit status, or a program. */
+/* One thing to do: a program. The training finds TERM, INT and SUPERVISOR_STOP_ONE blocked until it can heed them, and
+ * that of a pack a socket for its reports (supervisor_tell) open as SUPERVISOR_REPORT. */
 struct supervisor_step {
-    const char *name; /* "train", "fold", ... */
-    /* report: for supervisor_report; -1 where there is one run, whose end the exit status is. SUPERVISOR_STOP_ONE is
-     * blocked when it is called. */
-    int (*call)(void *arg, int report);
-    void *arg;
-    char *const *argv;   /* when call is NULL; argv[0] is looked up in PATH when it has no slash */
+    const char *name;    /* "train", "fold", ... */
+    char *const *argv;   /* argv[0] is looked up in PATH when it has no slash */
     const char *program; /* what to execute in place of argv[0], which is then only its name in ps; NULL: argv[0] */
     bool foreign;        /* no program of ours: of its exit statuses only 0 to 3 mean what ours do */
 };

@@ -8,7 +8,6 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
-#include "harness/worker/worker_internal.h"
 
 /* ------------------------------------------------------------------------------------------- steps after training */
 
@@ -54,7 +53,7 @@ static bool is_after_step(const char *name)
     return false;
 }
 
-static int plan_after(struct worker_after *plan, const json_t *after, struct error *err)
+static int plan_after(struct worker_after *plan, const json_t *after, const char *program, struct error *err)
 {
     const char *name;
     json_t *asked;
@@ -65,7 +64,7 @@ static int plan_after(struct worker_after *plan, const json_t *after, struct err
         if (!value || json_is_false(value))
             continue;
         struct supervisor_step *step = &plan->steps[plan->count];
-        *step = (struct supervisor_step){.name = after_steps[i].name, .program = "/proc/self/exe"};
+        *step = (struct supervisor_step){.name = after_steps[i].name, .program = program};
         after_steps[i].words(value, plan->words[plan->count]);
         step->argv = plan->words[plan->count];
         plan->count++;
@@ -73,7 +72,7 @@ static int plan_after(struct worker_after *plan, const json_t *after, struct err
     return STATUS_OK;
 }
 
-int worker_plan_init(struct worker_plan *plan, const struct worker_job *job, struct error *err)
+int worker_plan_init(struct worker_plan *plan, const struct worker_job *job, char *const *training, struct error *err)
 {
     int status = STATUS_OK;
     *plan = (struct worker_plan){.job = *job};
@@ -86,12 +85,11 @@ int worker_plan_init(struct worker_plan *plan, const struct worker_job *job, str
         plan->payload[1] = memory_format("%d", job->runs[0].attempt);
         plan->first = (struct supervisor_step){.name = "payload", .argv = plan->payload, .foreign = true};
     } else {
-        plan->first = (struct supervisor_step){
-            .name = "train", .call = job->count > 1 ? worker_train_pack : worker_train, .arg = &plan->job};
+        plan->first = (struct supervisor_step){.name = "train", .argv = training, .program = job->program};
     }
     for (int i = 0; i < job->count && !status; i++) {
         const struct worker_run *run = &job->runs[i];
-        status = plan_after(&plan->after[i], run->after, err);
+        status = plan_after(&plan->after[i], run->after, job->program, err);
         plan->runs[i] =
             (struct supervisor_run){run->dir, run->attempt, run->timeout, plan->after[i].steps, plan->after[i].count};
     }

@@ -24,6 +24,7 @@ struct worker_job {
     const char *device;  /* "cpu", a GPU's opaque id, NULL: as the configuration says */
     int threads;         /* for all runs; 0: as the configuration says */
     const char *payload; /* a program to run instead of the training, with the attempt's number; NULL: train */
+    const char *program; /* the path of taper */
 };
 
 /* The steps of one run after its training. */
@@ -41,11 +42,16 @@ struct worker_plan {
     struct supervisor_run *runs; /* [job.count], for the supervisor */
 };
 
-/* The steps of a job: the training, each run's in its directory, then what its `after` asks for, each as a verb of this
- * program. A step whose verb is not in this build fails when its turn comes, and says so. The runs and texts of the job
- * must outlive the plan, and plan must not be moved. A payload is one run's. */
-int worker_plan_init(struct worker_plan *plan, const struct worker_job *job, struct error *err);
+/* The steps of a job: the training (its argument vector is given), then what each run's `after` asks for, as a verb of
+ * taper. A step whose verb is not in that build fails when its turn comes, and says so. The runs and texts of the job
+ * and the vector must outlive the plan, and plan must not be moved. A payload is one run's. */
+int worker_plan_init(struct worker_plan *plan, const struct worker_job *job, char *const *training, struct error *err);
 void worker_plan_fini(struct worker_plan *plan);
+
+/* The training of a job in its supervisor's child: of one run, in the working directory; or of several at once, each on
+ * a thread of its own (and those it starts), with its own backend, directory, journal, checkpoint and stop flag, each
+ * end reported on SUPERVISOR_REPORT. Returns the exit status. */
+int worker_train(const struct worker_job *job);
 
 /* Pin the process, and what it starts, to a list of processors such as "0-3,8". */
 int worker_pin(const char *processors, struct error *err);

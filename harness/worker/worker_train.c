@@ -1,10 +1,12 @@
 /* Training in a worker: one run, or the runs of a pack side by side in one process. */
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include "core/base/file.h"
@@ -12,7 +14,8 @@
 #include "core/base/parallel.h"
 #include "core/train/train.h"
 #include "core/base/rundir.h"
-#include "harness/worker/worker_internal.h"
+#include "core/config/config.h"
+#include "harness/worker/worker.h"
 
 /* One flag a run: what a signal handler can reach. */
 static atomic_int *stops;
@@ -30,17 +33,19 @@ static void heed_signals(int runs)
 {
     const int ours[] = {SIGTERM, SIGINT, SUPERVISOR_STOP_ONE};
     struct sigaction action = {.sa_sigaction = on_stop, .sa_flags = SA_RESTART | SA_SIGINFO};
-    sigset_t one;
+    sigset_t set;
     stops = memory_alloc((size_t)runs, sizeof *stops);
     stop_count = runs;
-    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++) {
         sigaction(ours[i], &action, NULL);
-    sigemptyset(&one);
-    sigaddset(&one, SUPERVISOR_STOP_ONE);
-    sigprocmask(SIG_UNBLOCK, &one, NULL);
+        sigaddset(&set, ours[i]);
+    }
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
-int worker_load_config(const struct worker_job *job, const char *dir, struct config *cfg, struct error *err)
+/* The configuration of the run in `dir`, with its share of the slot's threads, checked against the slot. */
+static int load_config(const struct worker_job *job, const char *dir, struct config *cfg, struct error *err)
 {
     json_error_t where;
     char *path = file_join(dir, RUNDIR_CONFIG);
@@ -68,7 +73,7 @@ static int train_in(const struct worker_job *job, int place, const char *dir, st
 {
     struct config cfg;
     struct train_result result = {0};
-    int status = worker_load_config(job, dir, &cfg, err);
+    int status = load_config(job, dir, &cfg, err);
     if (!status) {
         struct train_options options = {.dir = dir, .attempt = job->runs[place].attempt, .stop = &stops[place]};
         status = train_run(&cfg, &options, &result, err);
@@ -77,11 +82,9 @@ static int train_in(const struct worker_job *job, int place, const char *dir, st
 }
 
 /* Its exit status says how it went; the log says why. */
-int worker_train(void *arg, int report)
+static int train_alone(const struct worker_job *job)
 {
-    const struct worker_job *job = arg;
     struct error err = {0};
-    (void)report;
     heed_signals(1);
     int status = train_in(job, 0, ".", &err);
     if (status)
@@ -149,10 +152,9 @@ static void *train_one(void *arg)
     return NULL;
 }
 
-int worker_train_pack(void *arg, int report)
+static int train_pack(const struct worker_job *job)
 {
-    const struct worker_job *job = arg;
-    struct pack p = {.job = job, .report = report, .live = job->count, .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct pack p = {.job = job, .report = SUPERVISOR_REPORT, .live = job->count, .lock = PTHREAD_MUTEX_INITIALIZER};
     p.runs = memory_alloc((size_t)job->count, sizeof *p.runs);
     heed_signals(job->count);
     for (int i = 0; i < job->count; i++)
@@ -166,4 +168,13 @@ int worker_train_pack(void *arg, int report)
         pthread_join(p.runs[i].thread, NULL);
     free(p.runs);
     return 0;
+}
+
+int worker_train(const struct worker_job *job)
+{
+    prctl(PR_SET_NAME, "taper-train"); /* which of our processes it is, in ps */
+    if (job->count == 1)
+        return train_alone(job);
+    fcntl(SUPERVISOR_REPORT, F_SETFD, FD_CLOEXEC);
+    return train_pack(job);
 }
