@@ -47,6 +47,9 @@ static int list_misfits(const struct loaded_model *l, enum interop_class class, 
                        only_norm ? "; --widen writes it all the same, twice as wide" : "");
         if (cfg->pos != POS_LEARNED)
             faults_add(f, "%s: model.pos is rope, it has learned positions", name);
+        if (cfg->d_attn)
+            faults_add(f, "%s: model.d_attn is %lld, its attention is as wide as the model (%lld)", name,
+                       (long long)cfg->d_attn, (long long)cfg->d_model);
         if (cfg->mlp == MLP_SWIGLU)
             faults_add(f, "%s: model.mlp is swiglu, it has gelu or gelu_tanh", name);
     } else {
@@ -184,15 +187,27 @@ static json_t *gpt2_config(const struct config *cfg)
                      "resid_pdrop", 0.0, "scale_attn_weights", 1);
 }
 
+/* How the rotary angles are scaled; null where they are not. */
+static json_t *rope_scaling(const struct config *cfg)
+{
+    if (cfg->rope_scaling == ROPE_PLAIN)
+        return json_null();
+    if (cfg->rope_scaling == ROPE_LINEAR)
+        return json_pack("{s:s, s:f}", "rope_type", "linear", "factor", cfg->rope_factor);
+    return json_pack("{s:s, s:f, s:f, s:f, s:I}", "rope_type", "llama3", "factor", cfg->rope_factor, "low_freq_factor",
+                     cfg->rope_low, "high_freq_factor", cfg->rope_high, "original_max_position_embeddings",
+                     (json_int_t)cfg->rope_original);
+}
+
 static json_t *llama_config(const struct config *cfg)
 {
-    return json_pack("{s:[s], s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:n, s:b, s:b, s:f}", "architectures",
+    return json_pack("{s:[s], s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:o, s:b, s:b, s:f}", "architectures",
                      "LlamaForCausalLM", "model_type", "llama", "hidden_size", (json_int_t)cfg->d_model,
                      "num_hidden_layers", (json_int_t)cfg->layers, "num_attention_heads", (json_int_t)cfg->heads,
-                     "num_key_value_heads", (json_int_t)cfg->heads, "max_position_embeddings", (json_int_t)cfg->context,
-                     "intermediate_size", (json_int_t)cfg->d_ff, "hidden_act", "silu", "rope_theta", cfg->rope_theta,
-                     "rope_scaling", "attention_bias", (int)cfg->bias, "mlp_bias", (int)cfg->bias, "attention_dropout",
-                     0.0);
+                     "num_key_value_heads", (json_int_t)cfg->heads, "head_dim", (json_int_t)config_head(cfg),
+                     "max_position_embeddings", (json_int_t)cfg->context, "intermediate_size", (json_int_t)cfg->d_ff,
+                     "hidden_act", "silu", "rope_theta", cfg->rope_theta, "rope_scaling", rope_scaling(cfg),
+                     "attention_bias", (int)cfg->bias, "mlp_bias", (int)cfg->bias, "attention_dropout", 0.0);
 }
 
 static int write_config(const struct loaded_model *l, enum interop_class class, double root, const char *path,
