@@ -164,6 +164,8 @@ static void keys_without_effect_are_not_in_the_name(void **state)
         {"model.pos=rope", "model.rope_theta=5", false},
         {"", "model.d_attn=64", true}, /* the demo's width */
         {"model.heads=2", "model.d_attn=128", false},
+        {"", "train.vocab=1024", true}, /* the demo's vocabulary */
+        {"", "train.vocab=1000", false},
         {"", "model.rope_scaling=linear", true},
         {"model.pos=rope", "model.rope_scaling=linear", false},
         {"model.pos=rope", "model.rope_factor=2", true},

@@ -81,6 +81,11 @@ int64_t config_head(const struct config *cfg)
     return config_attn(cfg) / cfg->heads;
 }
 
+int64_t config_classes(const struct config *cfg)
+{
+    return cfg->classes > 1 && cfg->classes < cfg->vocab ? cfg->classes : cfg->vocab;
+}
+
 int64_t config_seed_weights(const struct config *cfg)
 {
     return cfg->seed_weights < 0 ? cfg->seed : cfg->seed_weights;
@@ -127,8 +132,10 @@ static void derive(struct config *cfg)
         cfg->seed_data = -1;
     if (cfg->head_dim == 0)
         cfg->head_dim = 32;
-    if (cfg->d_attn == cfg->d_model) /* one way to write one run */
+    if (cfg->d_attn == cfg->d_model)
         cfg->d_attn = 0;
+    if (cfg->classes == cfg->vocab)
+        cfg->classes = 1;
     const int64_t A = config_attn(cfg);
     if (cfg->heads == 0)
         cfg->heads = A >= cfg->head_dim && A % cfg->head_dim == 0 ? A / cfg->head_dim : 1;
@@ -157,6 +164,8 @@ static void check(const struct config *cfg, struct error *f)
               (long long)config_head(cfg));
     if (cfg->pos == POS_ROPE && cfg->rope_scaling == ROPE_LLAMA3 && cfg->rope_high <= cfg->rope_low)
         FAULT("model.rope_high: want more than model.rope_low %g, got %g", cfg->rope_low, cfg->rope_high);
+    if (cfg->classes > cfg->vocab)
+        FAULT("train.vocab: want at most model.vocab %lld, got %lld", (long long)cfg->vocab, (long long)cfg->classes);
     int64_t warm = config_steps(cfg->gate_warmup, cfg->steps), end = config_steps(cfg->gate_end, cfg->steps);
     bool tapers = cfg->sites != SITES_NONE, anchors = cfg->aux_lambda > 0 && cfg->aux_target.word;
     if ((tapers || anchors) && warm < 1)

@@ -49,6 +49,7 @@ struct config {
     struct config_target aux_target;
 
     int64_t steps, batch, accumulate;
+    int64_t classes; /* below 2: all entries; read it by config_classes */
     double lr, lr_final;
     struct config_length lr_warmup;
     int lr_schedule;
@@ -128,6 +129,9 @@ double config_percent(const char *text);
 /* The width of all heads together, and of one of them: of a finished configuration. */
 int64_t config_attn(const struct config *cfg);
 int64_t config_head(const struct config *cfg);
+
+/* The entries of the vocabulary that are classes of the loss, from the first on; the rows behind them pad. */
+int64_t config_classes(const struct config *cfg);
 
 /* The seeds of the initial parameters and of the batches: set apart, or seed. */
 int64_t config_seed_weights(const struct config *cfg);

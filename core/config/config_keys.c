@@ -152,6 +152,9 @@ static const struct config_key keys[] = {
     INT("train.steps", steps, "1000", 1, 1000000000, NAMED, ANY, "optimizer steps (K)"),
     INT("train.batch", batch, "16", 1, 1048576, SIZED, ANY, "windows of model.context tokens in a micro-batch"),
     INT("train.accumulate", accumulate, "1", 1, 65536, SIZED, ANY, "micro-batches in a step"),
+    INT("train.vocab", classes, "auto", 2, 16777216, CONFIG_RESULT | CONFIG_SHAPE, ANY,
+        "entries of the vocabulary that are classes of the loss (auto: all): the rows behind them pad, without a part "
+        "in it"),
     REAL("train.lr", lr, "6e-4", 0, 100, NAMED, ANY, "peak learning rate"),
     REAL("train.lr_final", lr_final, "0.1", 0, 1, NAMED, &if_lowers, "final learning rate as a part of the peak"),
     LENGTH("train.lr_warmup", lr_warmup, "2%", NAMED, ANY, "linear warm-up of the learning rate"),

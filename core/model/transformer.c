@@ -330,7 +330,7 @@ void transformer_pass(const struct model *m, struct activations *a, const struct
                             .logits = pass->logits,
                             .N = a->N,
                             .C = (int)m->cfg.d_model,
-                            .V = (int)m->cfg.vocab,
+                            .V = (int)(pass->logits ? m->cfg.vocab : config_classes(&m->cfg)),
                         });
     if (!pass->grads)
         return;

@@ -21,6 +21,14 @@ check 'imports it, and says what pads' \
 echo 'the cat sat on the mat' > "$T/text"
 with=$(loss "$T/padded.back" --text "$T/text") without=$(loss "$T/padded.back" --text "$T/text" --no-padding)
 check 'leaves padding out of the loss on request' awk -v a="$with" -v b="$without" 'BEGIN { exit !(b < a && b > 0) }'
+check 'or of training, from the first step on' \
+    train apart "${llama[@]}" model.vocab=320 train.vocab=300 data.tokenizer="$T/base/tokenizer"
+with=$(loss "$T/apart" --text "$T/text") without=$(loss "$T/apart" --text "$T/text" --no-padding)
+check 'whose evaluations leave it out too' [ "$with" = "$without" ]
+check 'what is not padding cannot be left out' refuses 2 'train.vocab: want at least the 300 entries of the tokenizer' \
+    train x "${llama[@]}" model.vocab=320 train.vocab=299 data.tokenizer="$T/base/tokenizer"
+check 'nor what is not there' refuses 2 'train.vocab: want at most model.vocab 320, got 321' \
+    train x "${llama[@]}" model.vocab=320 train.vocab=321
 
 # Tokenizers of other programs.
 check 'trains beside a Llama-3 style tokenizer' \
