@@ -16,6 +16,10 @@ check 'refuses a tokenizer with more' \
 check 'writes text that the padding has no part in' \
     "$TAPER" generate "$T/padded" --temperature 50 --top-p 1 --tokens 300 --prompt A
 check 'exports it' "$TAPER" export "$T/padded" "$T/padded.hf"
+check 'exports it in 16 bits, and measures what they cost' \
+    bash -c '"$TAPER" export "$1/padded" "$1/half.hf" --dtype float16 | grep -q "in float16; logits differ by [0-9]"' - "$T"
+check 'a type that is none is refused' refuses 2 "want float32, bfloat16 or float16, got 'int8'" \
+    "$TAPER" export "$T/padded" "$T/x" --dtype int8
 check 'imports it, and says what pads' \
     bash -c '"$TAPER" import "$1/padded.hf" "$1/padded.back" | grep -q "20 of its 320 rows pad"' - "$T"
 echo 'the cat sat on the mat' > "$T/text"
