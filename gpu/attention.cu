@@ -167,12 +167,12 @@ extern "C" void kernel_attention_backward(void *stream, const struct attention_b
 
 /* --------------------------------------------------------------------------------------------- decode */
 
-static __device__ __forceinline__ void rotate_vector(float *x, int D, int t, float theta)
+static __device__ __forceinline__ void rotate_vector(float *x, int D, int t, struct rope rope)
 {
     int half = D / 2;
     for (int i = threadIdx.x; i < half; i += THREADS) {
         double s, c, u = x[i], v = x[half + i];
-        sincos(t * pow((double)theta, -(double)i / half), &s, &c);
+        sincos(t * rope_frequency(rope, i, half), &s, &c);
         x[i] = (float)(u * c - v * s);
         x[half + i] = (float)(v * c + u * s);
     }
@@ -186,9 +186,9 @@ __global__ void __launch_bounds__(THREADS) decode(struct decode_attention a, uin
     struct workspace w = carve(shared, a.S, D);
     float *q = a.qkv + ((size_t)b * 3 * H + h) * D, *k = q + (size_t)H * D, *v = k + (size_t)H * D;
     size_t cache = ((size_t)b * H + h) * a.S * D;
-    if (a.rope_theta > 0) {
-        rotate_vector(q, D, t, a.rope_theta);
-        rotate_vector(k, D, t, a.rope_theta);
+    if (a.rope.theta > 0) {
+        rotate_vector(q, D, t, a.rope);
+        rotate_vector(k, D, t, a.rope);
         __syncthreads();
     }
     copy_vector(w.a, q, D);

@@ -206,14 +206,14 @@ static __device__ __forceinline__ void write_one(struct sink x, size_t i, float 
 
 /* One thread a token and pair: the angle is worked out once, in double, and serves q and k of every head. */
 __global__ void __launch_bounds__(THREADS)
-    rotate(struct sink qkv, float theta, int sign, size_t count, int T, int H, int D)
+    rotate(struct sink qkv, struct rope rope, int sign, size_t count, int T, int H, int D)
 {
     size_t at = global_thread();
     int half = D / 2, i = (int)(at % half);
     if (at >= count)
         return;
     size_t n = at / half;
-    double angle = sign * (double)(n % T) * pow((double)theta, -(double)i / half), s, c;
+    double angle = sign * (double)(n % T) * rope_frequency(rope, i, half), s, c;
     sincos(angle, &s, &c);
     for (int head = 0; head < 2 * H; head++) { /* q's heads, then k's */
         size_t first = (n * 3 * H + head) * D + i, second = first + half;
@@ -223,9 +223,9 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-extern "C" void kernel_rotate(void *stream, struct sink qkv, float theta, int sign, int B, int T, int H, int D)
+extern "C" void kernel_rotate(void *stream, struct sink qkv, struct rope rope, int sign, int B, int T, int H, int D)
 {
     size_t count = (size_t)B * T * (D / 2);
     if (count)
-        LAUNCH(rotate, divide_up(count, THREADS), THREADS, 0, stream, qkv, theta, sign, count, T, H, D);
+        LAUNCH(rotate, divide_up(count, THREADS), THREADS, 0, stream, qkv, rope, sign, count, T, H, D);
 }

@@ -37,7 +37,7 @@ void kernel_activate_backward(void *stream, struct view d, struct view pre, stru
                               int I);
 
 /* Rotate q and k of qkv [B,T,3,H,D] in place, sign +1 or -1; positions are 0..T-1. */
-void kernel_rotate(void *stream, struct sink qkv, float theta, int sign, int B, int T, int H, int D);
+void kernel_rotate(void *stream, struct sink qkv, struct rope rope, int sign, int B, int T, int H, int D);
 
 /* ---- embed.cu */
 void kernel_embed(void *stream, float *out, const int32_t *tokens, const float *tok, const float *pos, int B, int T,

@@ -188,7 +188,7 @@ void gpu_decode_attention(struct backend *be, const struct decode_attention *a)
                     "a cache of %d positions of head width %d takes %zu bytes of shared memory, a block has %d", a->S,
                     a->D, shared, SHARED_MOST);
     read_full(be, a->qkv, 3 * count);
-    if (a->rope_theta > 0)
+    if (a->rope.theta > 0)
         write_full(be, a->qkv, 3 * count);
     read_full(be, a->k_cache, cache);
     read_full(be, a->v_cache, cache);

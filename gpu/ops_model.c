@@ -245,8 +245,8 @@ static void forward_by_graph(struct backend *be, const struct attention_forward 
     const struct attention_shape shape = {a->B, a->T, a->H, a->D};
     const size_t C = (size_t)a->H * (size_t)a->D;
     read_half(be, a->qkv, 3 * count);
-    if (a->rope_theta > 0 && !device_failed(be->device))
-        kernel_rotate(backend_stream(be), write_half(be, a->qkv, 3 * count), a->rope_theta, 1, a->B, a->T, a->H, a->D);
+    if (a->rope.theta > 0 && !device_failed(be->device))
+        kernel_rotate(backend_stream(be), write_half(be, a->qkv, 3 * count), a->rope, 1, a->B, a->T, a->H, a->D);
     uint16_t *qkv = backend_twin(be, a->qkv);
     struct sink out = write_half(be, a->out, count);
     struct attention_plan *plan = device_attention_plan(be->device, &shape, false);
@@ -270,9 +270,9 @@ void gpu_attention_forward(struct backend *be, const struct attention_forward *a
         forward_by_graph(be, a, count);
     } else if (room_for_rows(be, a->T, a->D)) {
         read_full(be, a->qkv, 3 * count);
-        if (a->rope_theta > 0)
-            kernel_rotate(backend_stream(be), (struct sink){write_full(be, a->qkv, 3 * count), NULL}, a->rope_theta, 1,
-                          a->B, a->T, a->H, a->D);
+        if (a->rope.theta > 0)
+            kernel_rotate(backend_stream(be), (struct sink){write_full(be, a->qkv, 3 * count), NULL}, a->rope, 1, a->B,
+                          a->T, a->H, a->D);
         kernel_attention_forward(backend_stream(be), a->qkv, write_full(be, a->out, count), a->lse, a->B, a->T, a->H,
                                  a->D);
     }
@@ -304,8 +304,8 @@ static void backward_by_graph(struct backend *be, const struct attention_backwar
                                                      [ATTENTION_SUM] = sum,
                                                      [ATTENTION_DQ_SUM] = dq},
                          workspace);
-    if (a->rope_theta > 0)
-        kernel_rotate(backend_stream(be), (struct sink){NULL, dqkv}, a->rope_theta, -1, a->B, a->T, a->H, a->D);
+    if (a->rope.theta > 0)
+        kernel_rotate(backend_stream(be), (struct sink){NULL, dqkv}, a->rope, -1, a->B, a->T, a->H, a->D);
 }
 
 void gpu_attention_backward(struct backend *be, const struct attention_backward *a)
@@ -322,9 +322,8 @@ void gpu_attention_backward(struct backend *be, const struct attention_backward 
         write_full(be, a->dqkv, 3 * count);
         if (dots && !device_failed(be->device)) {
             kernel_attention_backward(backend_stream(be), a, dots);
-            if (a->rope_theta > 0)
-                kernel_rotate(backend_stream(be), (struct sink){a->dqkv, NULL}, a->rope_theta, -1, a->B, a->T, a->H,
-                              a->D);
+            if (a->rope.theta > 0)
+                kernel_rotate(backend_stream(be), (struct sink){a->dqkv, NULL}, a->rope, -1, a->B, a->T, a->H, a->D);
         }
     }
     backend_end(be);

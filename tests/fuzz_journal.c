@@ -1,162 +1,100 @@
-/* libFuzzer: any bytes as a journal. Taken in at once, in two pieces, and without the fast scanner, the same rows
- * must come of it, and no line twice. */
-#include <stdint.h>
-#include <stdio.h>
+/* Any bytes as a journal, in memory: a line that the quick scanner accepts it reads as jansson does, and the last step
+ * is that of the last whole step line. fuzz_intake.c takes the same bytes all the way into a database. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "core/base/file.h"
-#include "core/base/rundir.h"
+#include "core/base/memory.h"
+#include "core/train/journal.h"
 #include "harness/store/intake_internal.h"
-#include "harness/store/store_internal.h"
-#include "harness/store/store_rows.h"
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static struct home home;
-static struct store *s;
-static struct intake *in;
-static char id[CONFIG_ID], *path, dir[] = "/dev/shm/fuzz_journal.XXXXXX";
-
-static void check(int status, const struct error *err)
+/* A list of numbers is kept as text when it holds more than one. */
+static bool same_times(const struct scan_value *v, const json_t *value)
 {
-    if (status == STATUS_OK)
+    const json_t *item;
+    size_t i;
+    double x;
+    if (!json_is_array(value))
+        return v->kind == SCAN_NULL && (!value || json_is_null(value));
+    json_array_foreach(value, i, item) if (!journal_number_read(item, &x)) return false;
+    if (v->kind == SCAN_NULL)
+        return json_array_size(value) < 2;
+    json_t *again = json_loadb(v->text, (size_t)v->length, 0, NULL);
+    const bool same = v->kind == SCAN_STRING && json_equal(again, value);
+    json_decref(again);
+    return same;
+}
+
+static bool same_value(const struct scan_value *v, enum value_type type, const json_t *value)
+{
+    if (type == VALUE_TIMES)
+        return same_times(v, value);
+    switch (v->kind) {
+    case SCAN_NULL:
+        return (!value || json_is_null(value)) && type != VALUE_NEEDED && type != VALUE_TEXT;
+    case SCAN_INTEGER:
+        return json_is_integer(value) && json_integer_value(value) == v->integer && v->integer >= 0 &&
+               (type == VALUE_COUNT || type == VALUE_NEEDED);
+    case SCAN_REAL:
+        return json_is_number(value) && json_number_value(value) == v->real && type == VALUE_REAL;
+    case SCAN_STRING:
+        return json_is_string(value) && json_string_length(value) == (size_t)v->length &&
+               memcmp(json_string_value(value), v->text, (size_t)v->length) == 0;
+    }
+    return false;
+}
+
+static void check_values(const struct scan_value *values, const struct column *columns, const json_t *object)
+{
+    for (int i = 0; columns[i].name; i++)
+        if (!same_value(&values[i], columns[i].type, json_object_get(object, columns[i].name)))
+            abort();
+}
+
+static void check_line(const char *text, size_t size)
+{
+    static struct scan_line scan;
+    if (!intake_scan_step(text, size, intake_steps.columns, intake_sites.columns, &scan))
         return;
-    fprintf(stderr, "fuzz_journal: %s\n", err->text);
-    abort();
-}
-
-static int digests(const struct config *cfg, char *corpus, char *tokenizer, struct error *err)
-{
-    (void)cfg, (void)err;
-    snprintf(corpus, 65, "c");
-    snprintf(tokenizer, 65, "t");
-    return STATUS_OK;
-}
-
-static int keep_id(void *arg, const struct store_run *run)
-{
-    (void)arg;
-    memcpy(id, run->id, sizeof id);
-    return 0;
-}
-
-static void clean_up(void)
-{
-    char command[100];
-    snprintf(command, sizeof command, "rm -rf %s", dir);
-    if (system(command) != 0)
-        perror(dir);
-}
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc, (void)argv;
-    struct error err = {0};
-    struct spec spec;
-    struct store_submitted out;
-    if (!mkdtemp(dir))
+    json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+    const char *table = json_string_value(json_object_get(object, "table"));
+    if (!table || strcmp(table, "step") != 0)
         abort();
-    atexit(clean_up);
-    check(home_init(&home, dir, true, &err), &err);
-    check(store_open(&s, &home, STORE_WRITE, &err), &err);
-    check(spec_parse(&spec, "sweep: f", 8, "f", "/", NULL, &err), &err);
-    check(store_submit(s, &spec, digests, false, NULL, &out, &err), &err);
-    check(store_runs_each(s, &(struct store_filter){.limit = 1}, keep_id, NULL, &err), &err);
-    spec_fini(&spec);
-    in = intake_create(s, &home);
-    path = home_run_file(&home, id, RUNDIR_JOURNAL);
-    char *run_dir = home_run_dir(&home, id);
-    check(file_make_directories(run_dir, &err), &err);
-    free(run_dir);
-    return 0;
-}
-
-static void forget(void)
-{
-    store_exec(s,
-               "DELETE FROM step; DELETE FROM site_step; DELETE FROM eval; DELETE FROM bench; DELETE "
-               "FROM event; DELETE FROM journal; UPDATE run SET val_loss = NULL, params = NULL, fold_error = "
-               "NULL, device = NULL",
-               "forget", NULL);
-    unlink(path);
-}
-
-static void append(const uint8_t *data, size_t size)
-{
-    FILE *out = fopen(path, "a");
-    if (!out || fwrite(data, 1, size, out) != size || fclose(out) != 0)
+    const json_t *sites = json_object_get(object, "site_step");
+    check_values(scan.value, intake_steps.columns, object);
+    if (json_array_size(sites) != (size_t)scan.sites)
         abort();
+    for (int i = 0; i < scan.sites; i++)
+        check_values(scan.site[i], intake_sites.columns, json_array_get(sites, (size_t)i));
+    json_decref(object);
 }
 
-static void take(struct intake_result *sum)
+/* The step of a line of table step, or `step`. */
+static int64_t step_of(const char *text, size_t size, int64_t step)
 {
-    struct intake_result out;
-    struct error err = {0};
-    const char *run = id;
-    check(intake_pass(in, &run, 1, 0, &out, &err), &err);
-    sum->lines += out.lines;
-    sum->rows += out.rows;
-    sum->bad += out.bad;
-}
-
-/* Every stored value, but times of intake. */
-static char *rows(void)
-{
-    static const char sql[] = "SELECT group_concat(x, '|') FROM (SELECT step || quote(tokens) || quote(ce) || "
-                              "quote(aux) || quote(lr) || quote(gate) || "
-                              "quote(grad_norm) || quote(scale_mean) || quote(ms) || quote(margin) || attempt AS x "
-                              "FROM step UNION ALL SELECT step || quote(site) || quote(c) || "
-                              "quote(gamma_norm) FROM site_step UNION ALL SELECT step || quote(split) || quote(loss) "
-                              "|| quote(tokens) FROM eval UNION ALL "
-                              "SELECT quote(kind) || quote(variant) || batch || context || quote(ms) FROM bench UNION "
-                              "ALL SELECT quote(val_loss) || "
-                              "quote(params) || quote(fold_error) || quote(device) FROM run UNION ALL SELECT "
-                              "quote(kind) || quote(text) || journal FROM event WHERE journal IS NOT NULL)";
-    struct store_rows *row = NULL;
-    bool found = false;
-    if (store_rows_open(&row, s, "every value", sql, NULL) || store_rows_next(row, &found, NULL) || !found)
-        abort();
-    const char *text = store_rows_at(row, 0).text;
-    char *copy = strdup(text ? text : "");
-    store_rows_close(row);
-    return copy;
+    if (!memmem(text, size, "step", 4) && !memchr(text, '\\', size)) /* what jansson need not see */
+        return step;
+    json_t *object = json_loadb(text, size, 0, NULL);
+    const char *table = json_string_value(json_object_get(object, "table"));
+    if (table && strcmp(table, "step") == 0)
+        step = json_integer_value(json_object_get(object, "step"));
+    json_decref(object);
+    return step;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct intake_result sums[3] = {{0}};
-    char *stored[3];
-    if (size < 2)
-        return 0;
-    size_t cut = (size_t)data[0] * (size - 1) / 256;
-    data++;
-    size--;
-    int64_t lines = 0;
-    for (size_t i = 0; i < size; i++)
-        lines += data[i] == '\n';
-    for (int way = 0; way < 3; way++) {
-        intake_scan_disable(way == 2);
-        forget();
-        append(data, way == 1 ? cut : size);
-        take(&sums[way]);
-        if (way == 1) {
-            append(data + cut, size - cut);
-            take(&sums[way]);
-        }
-        take(&sums[way]); /* nothing is left */
-        stored[way] = rows();
+    char *copy = memory_alloc(size + 1, 1), *newline; /* a byte behind the last line may be looked at */
+    int64_t last = 0;
+    if (size)
+        memcpy(copy, data, size);
+    for (char *at = copy; (newline = memchr(at, '\n', size - (size_t)(at - copy))); at = newline + 1) {
+        check_line(at, (size_t)(newline - at));
+        last = step_of(at, (size_t)(newline - at), last);
     }
-    for (int way = 0; way < 3; way++)
-        if (sums[way].lines != lines || sums[way].rows != sums[0].rows || sums[way].bad != sums[0].bad ||
-            strcmp(stored[way], stored[0]) != 0) {
-            fprintf(stderr, "way %d: %lld lines %lld rows %lld bad\n%s\n%s\n", way, (long long)sums[way].lines,
-                    (long long)sums[way].rows, (long long)sums[way].bad, stored[0], stored[way]);
-            abort();
-        }
-    for (int way = 0; way < 3; way++)
-        free(stored[way]);
+    if (journal_last_step_of(copy, size) != last)
+        abort();
+    free(copy);
     return 0;
 }

@@ -162,6 +162,16 @@ static void keys_without_effect_are_not_in_the_name(void **state)
         {"aux.lambda=0.1", "aux.target=1", false},
         {"", "model.rope_theta=5", true},
         {"model.pos=rope", "model.rope_theta=5", false},
+        {"", "model.d_attn=64", true}, /* the demo's width */
+        {"model.heads=2", "model.d_attn=128", false},
+        {"", "train.vocab=1024", true}, /* the demo's vocabulary */
+        {"", "train.vocab=1000", false},
+        {"", "model.rope_scaling=linear", true},
+        {"model.pos=rope", "model.rope_scaling=linear", false},
+        {"model.pos=rope", "model.rope_factor=2", true},
+        {"model.pos=rope model.rope_scaling=linear", "model.rope_factor=2", false},
+        {"model.pos=rope model.rope_scaling=linear", "model.rope_original=64", true},
+        {"model.pos=rope model.rope_scaling=llama3", "model.rope_original=64", false},
         {"train.lr_schedule=constant", "train.lr_final=0.5", true},
         {"train.lr_schedule=linear", "train.lr_final=0.5", false},
     };

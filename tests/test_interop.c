@@ -21,7 +21,8 @@
 #include "tests/support/interop_files.h"
 #include "tests/support/tiny_model.h"
 
-static const char *const cases[] = {"gpt2_published", "gpt2_affine", "llama_sharded", "llama_half", "llama_affine"};
+static const char *const cases[] = {"gpt2_published", "gpt2_affine", "llama_sharded", "llama_half",
+                                    "llama_affine",   "llama_long",  "llama_linear"};
 enum { CASES = sizeof cases / sizeof cases[0] };
 static const char *const grouped[] = {"llama_grouped", "qwen2"}; /* come back with a key a head */
 static const struct interop_options alone = {.no_tokenizer = true};

@@ -64,7 +64,7 @@ static void test_adamw_by_hand(void **state)
 }
 
 /* Decoding token by token gives what attention over the whole sequence gives. */
-static void check_decode(const struct ops *ops, struct backend *be, float theta)
+static void check_decode(const struct ops *ops, struct backend *be, struct rope rope)
 {
     enum { B = 2, T = 9, H = 2, D = 8, C = H * D, S = 12 };
     static float qkv[B * T * 3 * C], one[B * 3 * C], out[B * T * C], lse[B * H * T], k[B * H * S * D], v[B * H * S * D];
@@ -72,13 +72,13 @@ static void check_decode(const struct ops *ops, struct backend *be, float theta)
     random_fill(qkv, B * T * 3 * C, 1);
     static float kept[B * T * 3 * C];
     memcpy(kept, qkv, sizeof kept);
-    const struct attention_forward whole = {qkv, out, lse, theta, B, T, H, D};
+    const struct attention_forward whole = {qkv, out, lse, rope, B, T, H, D};
     ops->attention_forward(be, &whole);
     for (int t = 0; t < T; t++) {
         int32_t pos[B] = {t, t};
         for (int b = 0; b < B; b++)
             memcpy(one + b * 3 * C, kept + (b * T + t) * 3 * C, 3 * C * sizeof(float));
-        const struct decode_attention a = {one, k, v, decoded, pos, theta, B, H, D, S};
+        const struct decode_attention a = {one, k, v, decoded, pos, rope, B, H, D, S};
         ops->decode_attention(be, &a);
         for (int b = 0; b < B; b++)
             for (int i = 0; i < C; i++)
@@ -92,8 +92,9 @@ static void test_decoding_is_attention(void **state)
     for (int which = 0; which < 2; which++) {
         const struct ops *ops;
         struct backend *be = open_table(&ops, which);
-        check_decode(ops, be, 0);
-        check_decode(ops, be, 10000);
+        check_decode(ops, be, (struct rope){0});
+        check_decode(ops, be, (struct rope){.theta = 10000});
+        check_decode(ops, be, (struct rope){.theta = 10000, .factor = 2});
         ops->destroy(be);
     }
 }
@@ -112,8 +113,8 @@ static void test_attention_is_causal(void **state)
         for (int at = 1; at < T; at += 37) {
             for (int i = 0; i < 3 * D; i++)
                 again[at * 3 * D + i] = qkv[at * 3 * D + i] + 1;
-            const struct attention_forward a = {qkv, out, lse, 0, 1, T, 1, D},
-                                           b = {again, out_again, lse, 0, 1, T, 1, D};
+            const struct attention_forward a = {qkv, out, lse, {.theta = 0}, 1, T, 1, D},
+                                           b = {again, out_again, lse, {.theta = 0}, 1, T, 1, D};
             ops->attention_forward(be, &a);
             ops->attention_forward(be, &b);
             assert_memory_equal(out, out_again, (size_t)at * D * sizeof(float));

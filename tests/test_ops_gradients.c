@@ -263,14 +263,14 @@ enum { A_B = 2, A_T = 5, A_H = 2, A_D = 6, A_ALL = A_B * A_T * A_H * A_D };
 struct attention_loss {
     struct bench *t;
     float *qkv, *rotated, *out, *lse, *weights;
-    float theta;
+    struct rope rope;
 };
 
 static double attention_loss(void *arg)
 {
     struct attention_loss *l = arg;
     memcpy(l->rotated, l->qkv, 3 * A_ALL * sizeof(float));
-    const struct attention_forward a = {l->rotated, l->out, l->lse, l->theta, A_B, A_T, A_H, A_D};
+    const struct attention_forward a = {l->rotated, l->out, l->lse, l->rope, A_B, A_T, A_H, A_D};
     ops_reference()->attention_forward(l->t->ref, &a);
     return weighted_sum(l->out, l->weights, A_ALL);
 }
@@ -281,16 +281,17 @@ static void test_attention(void **state)
     for (int which = 0; which < 4; which++) {
         struct bench t;
         bench_open(&t, which & 1);
-        struct attention_loss l = {&t,
-                                   random_floats(&t, 3 * A_ALL, 0, 1),
-                                   blank(&t, 3 * A_ALL),
-                                   blank(&t, A_ALL),
-                                   blank(&t, A_B * A_H * A_T),
-                                   random_floats(&t, A_ALL, 0, 1),
-                                   which & 2 ? 100.0f : 0.0f};
+        struct attention_loss l = {
+            &t,
+            random_floats(&t, 3 * A_ALL, 0, 1),
+            blank(&t, 3 * A_ALL),
+            blank(&t, A_ALL),
+            blank(&t, A_B * A_H * A_T),
+            random_floats(&t, A_ALL, 0, 1),
+            {.theta = which & 2 ? 100.0f : 0.0f, .factor = 3, .low = 0.25f, .high = 0.9f, .original = 5}};
         attention_loss(&l);
         float *dqkv = blank(&t, 3 * A_ALL);
-        const struct attention_backward a = {l.rotated, l.out, l.lse, l.weights, dqkv, l.theta, A_B, A_T, A_H, A_D};
+        const struct attention_backward a = {l.rotated, l.out, l.lse, l.weights, dqkv, l.rope, A_B, A_T, A_H, A_D};
         t.ops->attention_backward(t.be, &a);
         check(which & 2 ? "qkv, rotated" : "qkv", l.qkv, dqkv, NULL, 3 * A_ALL, attention_loss, &l);
         bench_close(&t);

@@ -5,6 +5,7 @@
 
 enum norm_kind { NORM_RMS, NORM_LAYER };
 enum pos_kind { POS_LEARNED, POS_ROPE };
+enum rope_scaling { ROPE_PLAIN, ROPE_LINEAR, ROPE_LLAMA3 };
 enum mlp_kind { MLP_GELU, MLP_GELU_TANH, MLP_SWIGLU };
 enum taper_sites { SITES_NONE, SITES_INTERNAL, SITES_ALL };
 enum gate_shape { GATE_COSINE, GATE_LINEAR, GATE_STEP, GATE_CONSTANT };

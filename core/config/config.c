@@ -71,6 +71,21 @@ int config_set_pair(struct config *cfg, const char *pair, struct error *err)
     return config_set(cfg, name, equals + 1, err);
 }
 
+int64_t config_attn(const struct config *cfg)
+{
+    return cfg->d_attn ? cfg->d_attn : cfg->d_model;
+}
+
+int64_t config_head(const struct config *cfg)
+{
+    return config_attn(cfg) / cfg->heads;
+}
+
+int64_t config_classes(const struct config *cfg)
+{
+    return cfg->classes > 1 && cfg->classes < cfg->vocab ? cfg->classes : cfg->vocab;
+}
+
 int64_t config_seed_weights(const struct config *cfg)
 {
     return cfg->seed_weights < 0 ? cfg->seed : cfg->seed_weights;
@@ -117,9 +132,13 @@ static void derive(struct config *cfg)
         cfg->seed_data = -1;
     if (cfg->head_dim == 0)
         cfg->head_dim = 32;
+    if (cfg->d_attn == cfg->d_model)
+        cfg->d_attn = 0;
+    if (cfg->classes == cfg->vocab)
+        cfg->classes = 1;
+    const int64_t A = config_attn(cfg);
     if (cfg->heads == 0)
-        cfg->heads =
-            cfg->d_model >= cfg->head_dim && cfg->d_model % cfg->head_dim == 0 ? cfg->d_model / cfg->head_dim : 1;
+        cfg->heads = A >= cfg->head_dim && A % cfg->head_dim == 0 ? A / cfg->head_dim : 1;
     if (cfg->d_ff == 0)
         cfg->d_ff = cfg->mlp == MLP_SWIGLU ? (8 * cfg->d_model / 3 + 31) / 32 * 32 : 4 * cfg->d_model;
 }
@@ -136,12 +155,17 @@ double config_percent(const char *text)
 
 static void check(const struct config *cfg, struct error *f)
 {
-    if (cfg->d_model % cfg->heads)
-        FAULT("model.heads: %lld heads do not divide model.d_model %lld", (long long)cfg->heads,
-              (long long)cfg->d_model);
-    else if (cfg->pos == POS_ROPE && cfg->d_model / cfg->heads % 2)
-        FAULT("model.pos: rope wants an even head width, got %lld / %lld = %lld", (long long)cfg->d_model,
-              (long long)cfg->heads, (long long)(cfg->d_model / cfg->heads));
+    const int64_t A = config_attn(cfg);
+    if (A % cfg->heads)
+        FAULT("model.heads: %lld heads do not divide model.%s %lld", (long long)cfg->heads,
+              cfg->d_attn ? "d_attn" : "d_model", (long long)A);
+    else if (cfg->pos == POS_ROPE && config_head(cfg) % 2)
+        FAULT("model.pos: rope wants an even head width, got %lld / %lld = %lld", (long long)A, (long long)cfg->heads,
+              (long long)config_head(cfg));
+    if (cfg->pos == POS_ROPE && cfg->rope_scaling == ROPE_LLAMA3 && cfg->rope_high <= cfg->rope_low)
+        FAULT("model.rope_high: want more than model.rope_low %g, got %g", cfg->rope_low, cfg->rope_high);
+    if (cfg->classes > cfg->vocab)
+        FAULT("train.vocab: want at most model.vocab %lld, got %lld", (long long)cfg->vocab, (long long)cfg->classes);
     int64_t warm = config_steps(cfg->gate_warmup, cfg->steps), end = config_steps(cfg->gate_end, cfg->steps);
     bool tapers = cfg->sites != SITES_NONE, anchors = cfg->aux_lambda > 0 && cfg->aux_target.word;
     if ((tapers || anchors) && warm < 1)

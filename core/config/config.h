@@ -34,8 +34,12 @@ struct config_target {
 struct config {
     char model_size[32]; /* a preset's name */
     int64_t d_model, layers, heads, head_dim, context, vocab, d_ff;
+    int64_t d_attn;     /* 0: d_model; read it by config_attn */
     int norm, pos, mlp; /* enum norm_kind, pos_kind, mlp_kind */
     double norm_eps, rope_theta, init_std;
+    int rope_scaling; /* enum rope_scaling */
+    double rope_factor, rope_low, rope_high;
+    int64_t rope_original;
     bool bias, tied;
 
     int sites, gate_shape; /* enum taper_sites, gate_shape */
@@ -45,6 +49,7 @@ struct config {
     struct config_target aux_target;
 
     int64_t steps, batch, accumulate;
+    int64_t classes; /* below 2: all entries; read it by config_classes */
     double lr, lr_final;
     struct config_length lr_warmup;
     int lr_schedule;
@@ -120,6 +125,13 @@ int config_finish(struct config *cfg, struct error *err);
 
 /* The number of "12.5%", -1 when the text is not of that kind. */
 double config_percent(const char *text);
+
+/* The width of all heads together, and of one of them: of a finished configuration. */
+int64_t config_attn(const struct config *cfg);
+int64_t config_head(const struct config *cfg);
+
+/* The entries of the vocabulary that are classes of the loss, from the first on; the rows behind them pad. */
+int64_t config_classes(const struct config *cfg);
 
 /* The seeds of the initial parameters and of the batches: set apart, or seed. */
 int64_t config_seed_weights(const struct config *cfg);

@@ -62,7 +62,8 @@ json_t *config_uncounted(const struct config *cfg)
     const struct config_key *keys = config_keys(&count);
     json_t *object = json_object();
     for (int i = 0; i < count; i++)
-        if (keys[i].effect & CONFIG_RESULT && keys[i].counts && !keys[i].counts->holds(cfg))
+        if (keys[i].effect & CONFIG_RESULT && keys[i].counts && !keys[i].counts->holds(cfg) &&
+            stands(&keys[i], config_value_of(cfg, &keys[i])))
             json_object_set_new(object, keys[i].name, config_value_json(&keys[i], config_value_of(cfg, &keys[i])));
     return object;
 }

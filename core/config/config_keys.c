@@ -5,6 +5,7 @@
 
 static const char *const norm_words[] = {"rmsnorm", "layernorm", NULL};
 static const char *const pos_words[] = {"learned", "rope", NULL};
+static const char *const rope_words[] = {"none", "linear", "llama3", NULL};
 static const char *const mlp_words[] = {"gelu", "gelu_tanh", "swiglu", NULL};
 static const char *const sites_words[] = {"none", "internal", "all", NULL};
 static const char *const gate_words[] = {"cosine", "linear", "step", "constant", NULL};
@@ -60,6 +61,16 @@ static bool rotates(const struct config *cfg)
     return cfg->pos == POS_ROPE;
 }
 
+static bool scales_rope(const struct config *cfg)
+{
+    return rotates(cfg) && cfg->rope_scaling != ROPE_PLAIN;
+}
+
+static bool scales_waves(const struct config *cfg)
+{
+    return rotates(cfg) && cfg->rope_scaling == ROPE_LLAMA3;
+}
+
 static bool lowers_lr(const struct config *cfg)
 {
     return cfg->lr_schedule != LR_CONSTANT;
@@ -73,6 +84,8 @@ static const struct config_condition if_tapers = {tapers, "with taper.sites"},
                                      if_averages = {averages,
                                                     "with taper.sites, or aux.lambda and a calibrated target"},
                                      if_rotates = {rotates, "with model.pos rope"},
+                                     if_scales = {scales_rope, "with model.pos rope and a model.rope_scaling"},
+                                     if_waves = {scales_waves, "with model.pos rope and model.rope_scaling llama3"},
                                      if_lowers = {lowers_lr, "unless train.lr_schedule is constant"};
 
 /* clang-format off */
@@ -94,9 +107,11 @@ static const struct config_key keys[] = {
     TEXT("model.size", model_size, "demo", NOTHING, ANY, "preset of the model keys: " CONFIG_PRESET_NAMES),
     INT("model.d_model", d_model, "auto", 1, 65536, SIZED, ANY, "width of the residual stream (auto: the preset's)"),
     INT("model.layers", layers, "auto", 1, 1024, SIZED, ANY, "transformer blocks (auto: the preset's)"),
-    INT("model.heads", heads, "auto", 1, 1024, SIZED, ANY, "attention heads (auto: d_model / head_dim)"),
+    INT("model.heads", heads, "auto", 1, 1024, SIZED, ANY, "attention heads (auto: d_attn / head_dim)"),
     INT("model.head_dim", head_dim, "auto", 1, 1024, NOTHING, ANY,
         "width of a head where heads is auto (auto: the preset's)"),
+    INT("model.d_attn", d_attn, "auto", 1, 65536, CONFIG_RESULT | CONFIG_SHAPE, ANY,
+        "width of attention, all heads together: heads * their width (auto: d_model)"),
     INT("model.context", context, "auto", 1, 1048576, SIZED, ANY, "tokens the model sees (auto: the preset's)"),
     INT("model.vocab", vocab, "auto", 2, 16777216, SIZED, ANY, "vocabulary entries (auto: the preset's)"),
     INT("model.d_ff", d_ff, "auto", 1, 262144, SIZED, ANY,
@@ -106,6 +121,15 @@ static const struct config_key keys[] = {
     REAL("model.norm_eps", norm_eps, "1e-6", 0, 1, NAMED, ANY, "added to the mean square under the root"),
     WORD("model.pos", pos, "learned", pos_words, SIZED, ANY, "positions: a learned table, or rotary embedding"),
     REAL("model.rope_theta", rope_theta, "10000", 1, 1e9, NAMED, &if_rotates, "base of the rotary frequencies"),
+    WORD("model.rope_scaling", rope_scaling, "none", rope_words, CONFIG_RESULT, &if_rotates,
+         "rotary angles of a longer context than the first: linear divides all by rope_factor, llama3 those of long "
+         "waves"),
+    REAL("model.rope_factor", rope_factor, "8", 1, 1e6, CONFIG_RESULT, &if_scales, "what the angles are divided by"),
+    REAL("model.rope_low", rope_low, "1", 0, 1e6, CONFIG_RESULT, &if_waves,
+         "waves with fewer turns over rope_original tokens are divided in full"),
+    REAL("model.rope_high", rope_high, "4", 0, 1e6, CONFIG_RESULT, &if_waves, "waves with more turns stay as they are"),
+    INT("model.rope_original", rope_original, "8192", 1, 16777216, CONFIG_RESULT, &if_waves,
+        "tokens of the context before the angles were scaled"),
     WORD("model.mlp", mlp, "gelu", mlp_words, SIZED, ANY, "activation of the MLP: gelu (erf), gelu_tanh, swiglu"),
     BOOL("model.bias", bias, "false", SIZED, ANY, "biases in the linear layers"),
     BOOL("model.tied", tied, "true", SIZED, ANY, "output head shares the token embedding"),
@@ -128,6 +152,9 @@ static const struct config_key keys[] = {
     INT("train.steps", steps, "1000", 1, 1000000000, NAMED, ANY, "optimizer steps (K)"),
     INT("train.batch", batch, "16", 1, 1048576, SIZED, ANY, "windows of model.context tokens in a micro-batch"),
     INT("train.accumulate", accumulate, "1", 1, 65536, SIZED, ANY, "micro-batches in a step"),
+    INT("train.vocab", classes, "auto", 2, 16777216, CONFIG_RESULT | CONFIG_SHAPE, ANY,
+        "entries of the vocabulary that are classes of the loss (auto: all): the rows behind them pad, without a part "
+        "in it"),
     REAL("train.lr", lr, "6e-4", 0, 100, NAMED, ANY, "peak learning rate"),
     REAL("train.lr_final", lr_final, "0.1", 0, 1, NAMED, &if_lowers, "final learning rate as a part of the peak"),
     LENGTH("train.lr_warmup", lr_warmup, "2%", NAMED, ANY, "linear warm-up of the learning rate"),

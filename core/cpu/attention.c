@@ -20,8 +20,8 @@ struct job {
 
 static float *part_at(float *qkv, const struct job *job, int part, int b, int h)
 {
-    size_t C = (size_t)job->H * job->D;
-    return qkv + (size_t)b * job->T * 3 * C + part * C + (size_t)h * job->D;
+    size_t A = (size_t)job->H * job->D;
+    return qkv + (size_t)b * job->T * 3 * A + part * A + (size_t)h * job->D;
 }
 
 static void rotate_head(const struct job *job, float *x, size_t stride, float sign)
@@ -87,7 +87,7 @@ static void forward_head(const struct job *job, float *scratch, int b, int h)
 {
     const struct attention_forward *a = job->forward;
     int T = job->T, D = job->D;
-    size_t C = (size_t)job->H * D, wide = 3 * C;
+    size_t A = (size_t)job->H * D, wide = 3 * A;
     struct places at;
     place(job, &at, scratch);
     for (int part = 0; part < 2 && job->rope; part++)
@@ -104,8 +104,8 @@ static void forward_head(const struct job *job, float *scratch, int b, int h)
         .p = at.p,
         .lse = a->lse + ((size_t)b * job->H + h) * T,
         .values = at.values,
-        .out = a->out + (size_t)b * T * C + (size_t)h * D,
-        .out_stride = C,
+        .out = a->out + (size_t)b * T * A + (size_t)h * D,
+        .out_stride = A,
     };
     for (int first = 0; first < T; first += ATTENTION_QUERIES)
         job->kernels->attention_forward(&tile, first, fewer(ATTENTION_QUERIES, T - first));
@@ -116,17 +116,17 @@ static void backward_head(const struct job *job, float *scratch, int b, int h)
     const struct attention_backward *a = job->backward;
     const struct kernels *kernels = job->kernels;
     int T = job->T, D = job->D;
-    size_t C = (size_t)job->H * D, wide = 3 * C, first = (size_t)b * T * C + (size_t)h * D;
+    size_t A = (size_t)job->H * D, wide = 3 * A, first = (size_t)b * T * A + (size_t)h * D;
     float *qkv = (float *)a->qkv; /* only read through here */
     struct places at;
     place(job, &at, scratch);
     pack_scaled(job, at.keys_t, part_at(qkv, job, 1, b, h), 1, wide, D, T);
     pack_scaled(job, at.keys, part_at(qkv, job, 1, b, h), wide, 1, T, D);
     pack_scaled(job, at.q_packed, part_at(qkv, job, 0, b, h), wide, 1, T, D);
-    kernels->pack(at.dout_packed, a->dout + first, C, 1, T, D);
+    kernels->pack(at.dout_packed, a->dout + first, A, 1, T, D);
     kernels->pack(at.values_t, part_at(qkv, job, 2, b, h), 1, wide, D, T);
     for (int t = 0; t < T; t++) /* sum_u p_u dp_u = dout . out */
-        at.delta[t] = kernels->dot(a->dout + first + t * C, a->out + first + t * C, (size_t)D);
+        at.delta[t] = kernels->dot(a->dout + first + t * A, a->out + first + t * A, (size_t)D);
     const struct attention_tile tile = {
         .T = T,
         .D = D,
@@ -136,7 +136,7 @@ static void backward_head(const struct job *job, float *scratch, int b, int h)
         .keys_t = at.keys_t,
         .p = at.p,
         .lse = (float *)a->lse + ((size_t)b * job->H + h) * T,
-        .out_stride = C,
+        .out_stride = A,
         .dout = a->dout + first,
         .delta = at.delta,
         .values_t = at.values_t,
@@ -172,11 +172,11 @@ static void share_heads(void *arg, int thread, int threads)
         (job->backward ? backward_head : forward_head)(job, scratch, (int)i / job->H, (int)i % job->H);
 }
 
-static void run(struct backend *be, struct job *job, float rope_theta)
+static void run(struct backend *be, struct job *job, struct rope rope)
 {
     struct places unused;
     job->kernels = be->kernels;
-    job->rope = rope_theta > 0 ? cpu_rope(be, job->T, job->D, rope_theta) : NULL;
+    job->rope = cpu_rope(be, job->T, job->D, rope);
     job->stride = place(job, &unused, NULL);
     job->scratch = cpu_scratch(be, (size_t)be->threads * job->stride);
     parallel_run(be->threads, share_heads, job);
@@ -185,11 +185,11 @@ static void run(struct backend *be, struct job *job, float rope_theta)
 void cpu_attention_forward(struct backend *be, const struct attention_forward *a)
 {
     struct job job = {.forward = a, .B = a->B, .T = a->T, .H = a->H, .D = a->D};
-    run(be, &job, a->rope_theta);
+    run(be, &job, a->rope);
 }
 
 void cpu_attention_backward(struct backend *be, const struct attention_backward *a)
 {
     struct job job = {.backward = a, .B = a->B, .T = a->T, .H = a->H, .D = a->D};
-    run(be, &job, a->rope_theta);
+    run(be, &job, a->rope);
 }

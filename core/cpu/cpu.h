@@ -19,7 +19,7 @@ struct backend {
     size_t scratch_bytes;
     float *rope; /* see cpu_rope */
     int rope_T, rope_D;
-    float rope_theta;
+    struct rope rope_kind;
 };
 
 /* count floats of scratch, 64-byte aligned, contents undefined; valid until the next call. */
@@ -28,8 +28,9 @@ float *cpu_scratch(struct backend *be, size_t count);
 /* count rounded up so that what follows it in scratch stays aligned, and clear of the same cache sets. */
 size_t cpu_padded(size_t count);
 
-/* cos and sin of the angles t * theta^(-i/(D/2)): [at least T][D/2][2], kept between calls. */
-const float *cpu_rope(struct backend *be, int T, int D, float theta);
+/* cos and sin of the angles t * rope_frequency(kind, i, D/2): [at least T][D/2][2], kept between calls; NULL where kind
+ * is none. */
+const float *cpu_rope(struct backend *be, int T, int D, struct rope kind);
 
 /* Rotate one head's vector x [D] by the angles of its position (a row of cpu_rope), or back when sign is -1. */
 void cpu_rotate(float *x, const float *angles, int D, float sign);

@@ -51,7 +51,7 @@ static void decode_share(void *arg, int thread, int threads)
 void cpu_decode_attention(struct backend *be, const struct decode_attention *a)
 {
     struct job job = {.a = a, .kernels = be->kernels, .stride = cpu_padded((size_t)a->S)};
-    job.rope = a->rope_theta > 0 ? cpu_rope(be, a->S, a->D, a->rope_theta) : NULL;
+    job.rope = cpu_rope(be, a->S, a->D, a->rope);
     job.scores = cpu_scratch(be, (size_t)be->threads * job.stride);
     parallel_run(be->threads, decode_share, &job);
 }

@@ -158,6 +158,16 @@ static void corpus_digest(const struct config *cfg, const struct source *train, 
     free(what);
 }
 
+/* An entry that a text may hold is a class of the loss. */
+static int check_classes(const struct config *cfg, int64_t entries, struct error *err)
+{
+    if (entries <= config_classes(cfg))
+        return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT,
+                     "train.vocab: want at least the %lld entries of the tokenizer (data.tokenizer %s), got %lld",
+                     (long long)entries, cfg->tokenizer, (long long)cfg->classes);
+}
+
 /* auto: a function of the training part and the size; a directory: what the tokenizer does. */
 static int tokenizer_identity(const struct config *cfg, const char *corpus, struct tokenizer **loaded,
                               char out[DATASET_DIGEST], struct error *err)
@@ -167,7 +177,7 @@ static int tokenizer_identity(const struct config *cfg, const char *corpus, stru
         char *what = memory_format("bpe %d vocab %lld of %s", TRAINER_VERSION, (long long)cfg->vocab, corpus);
         digest_text(out, what);
         free(what);
-        return STATUS_OK;
+        return check_classes(cfg, cfg->vocab, err);
     }
     if (tokenizer_load(loaded, cfg->tokenizer, err))
         return error_wrap(err, "data.tokenizer");
@@ -180,7 +190,7 @@ static int tokenizer_identity(const struct config *cfg, const char *corpus, stru
                          cfg->tokenizer, found, (long long)cfg->vocab);
     }
     sodium_bin2hex(out, DATASET_DIGEST, tokenizer_digest(*loaded), TOKENIZER_DIGEST_BYTES);
-    return STATUS_OK;
+    return check_classes(cfg, tokenizer_vocab_size(*loaded), err);
 }
 
 int dataset_digests(const struct config *cfg, char corpus[DATASET_DIGEST], char tokenizer[DATASET_DIGEST],

@@ -11,6 +11,9 @@
 /* R's names for the types that are read here. */
 enum { R_STRING = 9, R_STRINGS = 16, R_TYPE_BITS = 0xff };
 
+/* A byte of a zlib stream becomes at most so many (zlib's technical details). */
+enum { INFLATED_MOST = 1032 };
+
 struct object {
     const unsigned char *at, *end;
     const char *path;
@@ -103,6 +106,8 @@ int rdata_read_strings(const unsigned char *bytes, size_t size, const char *path
         uint32_t length = big_end_first(bytes + at);
         if (length > RDATA_OBJECT_MOST)
             return damaged(&o, "it is said to be larger than any that is read", err);
+        if (length / INFLATED_MOST > size - at)
+            return damaged(&o, "it is said to be longer than the rest of the file can hold", err);
         unsigned char *object = memory_alloc((size_t)length + 1, 1);
         size_t used = 0;
         o.at = object;

@@ -157,7 +157,7 @@ static void attend(struct cpu_decoder *d, int layer, int n, int sequence, int t,
 {
     const size_t D = (size_t)d->D, S = (size_t)d->S,
                  head = ((size_t)layer * (size_t)d->base.options.batch + (size_t)sequence) * (size_t)d->H + (size_t)h;
-    const size_t width = (size_t)(d->C / d->groups), column = (size_t)h * D; /* its group's q, k and v lie on end */
+    const size_t width = (size_t)(d->A / d->groups), column = (size_t)h * D; /* its group's q, k and v lie on end */
     float *q = d->q + (size_t)n * (size_t)d->Qp + column / width * 3 * width + column % width;
     float *k = q + width, *v = k + width;
     float *keys = d->keys + head * S * D, *values = d->values + head * S * (size_t)d->Dp;
@@ -174,7 +174,7 @@ static void attend(struct cpu_decoder *d, int layer, int n, int sequence, int t,
         .keys = keys,
         .values = values,
         .scores = d->scores + (size_t)part * S,
-        .out = d->att + (size_t)n * (size_t)d->Cp + (size_t)h * D,
+        .out = d->att + (size_t)n * (size_t)d->Wp + (size_t)h * D,
         .factor = 1 / sqrtf((float)d->D),
         .count = t + 1,
         .D = d->D,
@@ -280,7 +280,7 @@ static void shared_qkv(struct cpu_decoder *d, int l, int part)
 
 static void shared_out(struct cpu_decoder *d, int l, int part)
 {
-    project_shared(d, &d->out[l], d->att, d->Cp, part);
+    project_shared(d, &d->out[l], d->att, d->Wp, part);
 }
 
 static void shared_expand(struct cpu_decoder *d, int l, int part)
@@ -342,7 +342,7 @@ static void split_attention(struct cpu_decoder *d, int l, int part)
 {
     project_qkv(d, l, normed(d, d->base.m->table.blocks[l].attn_site, enter(d, l, part), part), part);
     attend_part(d, l, part);
-    project_part(d, &d->out[l], d->att, d->Cp, 0, part);
+    project_part(d, &d->out[l], d->att, d->Wp, 0, part);
 }
 
 static void split_mlp(struct cpu_decoder *d, int l, int part)

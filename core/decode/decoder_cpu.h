@@ -53,12 +53,12 @@ struct cpu_decoder {
     struct decoder base;
     const struct gemv_kernels *gemv;
     const struct kernels *kernels;
-    int rows;             /* most rows of a pass */
-    int C, H, D, F, V, S; /* S: positions, a multiple of 16 */
-    int Cp, Dp, Ap, Pp;   /* padded: stream, head, MLP activation, MLP pre-activation; in floats */
-    int Qp, Vp;           /* padded: q k v, logits */
-    bool by_head;         /* a thread's heads are whole blocks: it needs nobody else's q, k and v */
-    int groups;           /* of heads whose q, k and v lie on end: a thread's with by_head, else one */
+    int rows;                /* most rows of a pass */
+    int C, A, H, D, F, V, S; /* A: all heads together; S: positions, a multiple of 16 */
+    int Cp, Dp, Ap, Pp;      /* padded: stream, head, MLP activation, MLP pre-activation; in floats */
+    int Qp, Wp, Vp;          /* padded: q k v, all heads together, logits */
+    bool by_head;            /* a thread's heads are whole blocks: it needs nobody else's q, k and v */
+    int groups;              /* of heads whose q, k and v lie on end: a thread's with by_head, else one */
 
     struct packed *qkv, *out, *in, *mlp_out; /* [layers] */
     struct packed head;
@@ -77,7 +77,7 @@ struct cpu_decoder {
     float *sums;          /* [2][threads][OWN_ROWS][Cp]: a part's share of a branch: attention, MLP */
     float *no_bias;       /* [Cp] zeros */
     float *q;             /* [rows][Qp]: q, k and v of each group */
-    float *att;           /* [rows][Cp] */
+    float *att;           /* [rows][Wp] */
     float *pre, *act;     /* [rows][Pp], [rows][Ap] */
     float *logits;        /* [batch][Vp] */
     float *scores;        /* [threads][S] */

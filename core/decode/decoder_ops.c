@@ -10,7 +10,7 @@ struct ops_decoder {
     bool bare;
     void *block;                     /* the one allocation behind what follows, backend memory */
     float *h, *y, *delta;            /* [B,C] */
-    float *qkv, *att;                /* [B,3C], [B,C] */
+    float *qkv, *att;                /* [B,3A], [B,A] */
     float *pre, *act;                /* [B,O], [B,F] */
     float *logits, *ce;              /* [B,V], [B] */
     float *scale, *mean;             /* [B] */
@@ -86,7 +86,7 @@ static void layer(struct ops_decoder *d, struct part p, int l)
     const struct model *m = d->base.m;
     const struct config *cfg = &m->cfg;
     const struct param_block *b = &m->table.blocks[l];
-    const size_t one = (size_t)d->base.options.context * (size_t)cfg->d_model; /* a sequence's keys in a layer */
+    const size_t one = (size_t)d->base.options.context * (size_t)config_attn(cfg); /* a sequence's keys in a layer */
     const size_t at = ((size_t)l * (size_t)d->base.options.batch + (size_t)p.first) * one;
     linear(d, p, b->qkv, b->qkv_bias, norm(d, p, b->attn_site), d->qkv, NULL, ACT_NONE);
     m->ops->decode_attention(m->be, &(struct decode_attention){
@@ -95,10 +95,10 @@ static void layer(struct ops_decoder *d, struct part p, int l)
                                         .v_cache = d->values + at,
                                         .out = d->att,
                                         .pos = d->pos,
-                                        .rope_theta = cfg->pos == POS_ROPE ? (float)cfg->rope_theta : 0,
+                                        .rope = model_rope(cfg),
                                         .B = p.n,
                                         .H = (int)cfg->heads,
-                                        .D = (int)(cfg->d_model / cfg->heads),
+                                        .D = (int)config_head(cfg),
                                         .S = d->base.options.context,
                                     });
     linear(d, p, b->out, b->out_bias, d->att, d->delta, NULL, ACT_NONE);
@@ -223,7 +223,7 @@ static struct decoder_traffic ops_traffic(const struct decoder *base, int positi
     if (base->m->table.lm_head != base->m->table.tok_embed)
         read -= cfg->vocab * cfg->d_model;
     return (struct decoder_traffic){.weights = (size_t)read * sizeof(float),
-                                    .cache = (size_t)(2 * cfg->layers * cfg->d_model * position) * sizeof(float)};
+                                    .cache = (size_t)(2 * cfg->layers * config_attn(cfg) * position) * sizeof(float)};
 }
 
 static char *ops_describe(const struct decoder *base, char *to, size_t room)
@@ -246,13 +246,13 @@ static size_t lay_out(struct ops_decoder *d, char *base)
 {
     const struct config *cfg = &d->base.m->cfg;
     const size_t B = (size_t)d->base.options.batch, C = (size_t)cfg->d_model, F = (size_t)cfg->d_ff;
-    const size_t cache = (size_t)cfg->layers * B * C * (size_t)d->base.options.context;
+    const size_t A = (size_t)config_attn(cfg), cache = (size_t)cfg->layers * B * A * (size_t)d->base.options.context;
     const struct {
         float **at;
         size_t count;
     } parts[] = {{&d->h, B * C},     {&d->y, B * C},
-                 {&d->delta, B * C}, {&d->qkv, 3 * B * C},
-                 {&d->att, B * C},   {&d->pre, (cfg->mlp == MLP_SWIGLU ? 2 : 1) * B * F},
+                 {&d->delta, B * C}, {&d->qkv, 3 * B * A},
+                 {&d->att, B * A},   {&d->pre, (cfg->mlp == MLP_SWIGLU ? 2 : 1) * B * F},
                  {&d->act, B * F},   {&d->logits, B * (size_t)cfg->vocab},
                  {&d->ce, B},        {&d->scale, B},
                  {&d->mean, B},      {&d->keys, cache},

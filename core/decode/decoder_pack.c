@@ -49,13 +49,13 @@ static float *floats(struct carver *c, size_t count)
 /* Row r of a packing as one of the matrix's O rows, -1 for padding. */
 static int source_row(const struct cpu_decoder *d, enum packed_order order, int r, int O)
 {
-    const int width = d->C / d->groups, block = r / GEMV_LANES, half = O / 2;
+    const int width = d->A / d->groups, block = r / GEMV_LANES, half = O / 2;
     const int at = block / 2 * GEMV_LANES + r % GEMV_LANES; /* within gate or up: O counts both */
     if (order == ORDER_TURNS)
         return at >= half ? -1 : block % 2 ? half + at : at;
     if (r >= O)
         return -1;
-    return order == ORDER_HEADS ? r % (3 * width) / width * d->C + r / (3 * width) * width + r % width : r;
+    return order == ORDER_HEADS ? r % (3 * width) / width * d->A + r / (3 * width) * width + r % width : r;
 }
 
 /* Thread t's part of a projection by rows, whole grains of blocks. */
@@ -76,7 +76,7 @@ static void part_columns(struct packed *p, int begin, int end, int t)
 /* A layer's parts of thread t. Where heads go by threads, so do the columns that meet what they made. */
 static void part_layer(struct cpu_decoder *d, int l, int t)
 {
-    const int turns = d->in[l].order == ORDER_TURNS ? 2 : 1, width = d->C / d->groups;
+    const int turns = d->in[l].order == ORDER_TURNS ? 2 : 1, width = d->A / d->groups;
     part_rows(d, &d->qkv[l], d->by_head ? 3 * width / GEMV_LANES : 1, t);
     part_rows(d, &d->in[l], turns, t);
     if (!d->by_head) {
@@ -197,7 +197,7 @@ static void lay_out(struct cpu_decoder *d, struct carver *c)
     d->sums = floats(c, 2 * threads * OWN_ROWS * (size_t)d->Cp);
     d->no_bias = floats(c, (size_t)d->Cp);
     d->q = floats(c, rows * (size_t)d->Qp);
-    d->att = floats(c, rows * (size_t)d->Cp);
+    d->att = floats(c, rows * (size_t)d->Wp);
     d->pre = floats(c, rows * (size_t)d->Pp);
     d->act = floats(c, rows * (size_t)d->Ap);
     d->logits = floats(c, (size_t)d->base.options.batch * (size_t)d->Vp);
@@ -209,9 +209,10 @@ static void lay_out(struct cpu_decoder *d, struct carver *c)
 static void fill_rope(struct cpu_decoder *d)
 {
     const int half = d->D / 2;
+    const struct rope rope = model_rope(&d->base.m->cfg);
     for (int t = 0; d->rope && t < d->S; t++)
         for (int i = 0; i < half; i++) {
-            double angle = t * pow((double)(float)d->base.m->cfg.rope_theta, -(double)i / half);
+            double angle = t * rope_frequency(rope, i, half);
             d->rope[(size_t)t * d->D + i] = (float)cos(angle);
             d->rope[(size_t)t * d->D + half + i] = (float)sin(angle);
         }
@@ -223,7 +224,8 @@ static void set_sizes(struct cpu_decoder *d)
     const struct decoder_options *o = &d->base.options;
     d->C = (int)cfg->d_model;
     d->H = (int)cfg->heads;
-    d->D = d->C / d->H;
+    d->A = (int)config_attn(cfg);
+    d->D = d->A / d->H;
     d->F = (int)cfg->d_ff;
     d->V = (int)cfg->vocab;
     d->S = padded(o->context);
@@ -231,7 +233,8 @@ static void set_sizes(struct cpu_decoder *d)
     d->Dp = padded(d->D);
     d->Ap = padded(d->F);
     d->Pp = cfg->mlp == MLP_SWIGLU ? 2 * d->Ap : d->Ap;
-    d->Qp = padded(3 * (int64_t)d->C);
+    d->Qp = padded(3 * (int64_t)d->A);
+    d->Wp = padded(d->A);
     d->Vp = padded(d->V);
     d->rows = o->batch > PREFILL_ROWS ? o->batch : PREFILL_ROWS;
     d->by_head = d->D % GEMV_LANES == 0 && d->H % o->threads == 0;

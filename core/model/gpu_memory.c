@@ -11,10 +11,11 @@ enum { MIB = 1 << 20, LIBRARIES = 256 * MIB /* kernels that are loaded, cuBLASLt
 static size_t scratch_need(const struct config *cfg, bool half)
 {
     const size_t B = (size_t)cfg->batch, T = (size_t)cfg->context, N = B * T, C = (size_t)cfg->d_model;
+    const size_t A = (size_t)config_attn(cfg);
     const size_t V = (size_t)cfg->vocab, H = (size_t)cfg->heads, F = (size_t)cfg->d_ff;
     const size_t stride = (V + 7) / 8 * 8, rows = B * H * T;
     size_t logits = gpu_logit_rows(N, C, stride) * stride * sizeof(float) * 3 / 2; /* and their gradient in bf16 */
-    size_t attention = rows * sizeof(float) + (half ? N * C * sizeof(float) + rows * T * 2 : 0);
+    size_t attention = rows * sizeof(float) + (half ? N * A * sizeof(float) + rows * T * 2 : 0);
     size_t tokens = (N / 256 + 2) * V * sizeof(int32_t), swiglu = N * F * sizeof(float);
     return LIBRARIES + logits + attention + tokens + swiglu;
 }

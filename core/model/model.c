@@ -180,6 +180,19 @@ double model_largest_gate(const struct model *m)
     return tapered ? largest : 1;
 }
 
+struct rope model_rope(const struct config *cfg)
+{
+    struct rope rope = {.theta = cfg->pos == POS_ROPE ? (float)cfg->rope_theta : 0, .factor = 1};
+    if (cfg->rope_scaling != ROPE_PLAIN)
+        rope.factor = (float)cfg->rope_factor;
+    if (cfg->rope_scaling == ROPE_LLAMA3) {
+        rope.low = (float)cfg->rope_low;
+        rope.high = (float)cfg->rope_high;
+        rope.original = (float)cfg->rope_original;
+    }
+    return rope;
+}
+
 struct norm_site model_site(const struct model *m, int i)
 {
     const struct param_site *s = &m->table.sites[i];

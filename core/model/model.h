@@ -63,6 +63,9 @@ double model_largest_gate(const struct model *m);
 /* The size of what a step reads. */
 size_t model_step_bytes(const struct param_table *t);
 
+/* Rotary positions as the attention ops take them; theta 0 where the configuration has none. */
+struct rope model_rope(const struct config *cfg);
+
 /* Site i as the norm ops take it. */
 struct norm_site model_site(const struct model *m, int i);
 

@@ -35,7 +35,7 @@ static int add(struct param_table *t, enum param_init init, enum param_group gro
 
 static void add_block(struct param_table *t, const struct config *cfg, int i)
 {
-    const int64_t C = cfg->d_model, F = cfg->d_ff, wide = cfg->mlp == MLP_SWIGLU ? 2 * F : F;
+    const int64_t C = cfg->d_model, A = config_attn(cfg), F = cfg->d_ff, wide = cfg->mlp == MLP_SWIGLU ? 2 * F : F;
     /* The shift of a folded LayerNorm moves into the projection behind it. */
     const bool plain = cfg->bias, behind = plain || (cfg->norm == NORM_LAYER && t->folded != SITES_NONE);
     const struct {
@@ -45,8 +45,8 @@ static void add_block(struct param_table *t, const struct config *cfg, int i)
         bool biased;
         int *weight, *bias;
     } linears[] = {
-        {"attn.qkv", 3 * C, C, INIT_NORMAL, behind, &t->blocks[i].qkv, &t->blocks[i].qkv_bias},
-        {"attn.out", C, C, INIT_RESIDUAL, plain, &t->blocks[i].out, &t->blocks[i].out_bias},
+        {"attn.qkv", 3 * A, C, INIT_NORMAL, behind, &t->blocks[i].qkv, &t->blocks[i].qkv_bias},
+        {"attn.out", C, A, INIT_RESIDUAL, plain, &t->blocks[i].out, &t->blocks[i].out_bias},
         {"mlp.in", wide, C, INIT_NORMAL, behind, &t->blocks[i].in, &t->blocks[i].in_bias},
         {"mlp.out", C, F, INIT_RESIDUAL, plain, &t->blocks[i].mlp_out, &t->blocks[i].mlp_out_bias},
     };

@@ -39,14 +39,14 @@ static float *floats(struct carver *c, size_t count)
 static void lay_out_layer(struct layer_activations *l, struct carver *c, const struct activations *a,
                           const struct config *cfg)
 {
-    size_t N = (size_t)a->N, C = (size_t)cfg->d_model;
+    size_t N = (size_t)a->N, C = (size_t)cfg->d_model, A = (size_t)config_attn(cfg);
     /* Without gradients the stream is updated in place: both norms of a layer see the same memory. */
     l->h_attn = floats(c, N * C);
     l->h_mlp = a->gradients ? floats(c, N * C) : l->h_attn;
     l->y_attn = floats(c, N * C);
     l->y_mlp = a->gradients ? floats(c, N * C) : l->y_attn;
-    l->qkv = floats(c, N * 3 * C);
-    l->att = floats(c, N * C);
+    l->qkv = floats(c, N * 3 * A);
+    l->att = floats(c, N * A);
     l->lse = floats(c, N * (size_t)cfg->heads);
     l->pre = floats(c, N * (size_t)wide(cfg));
     l->act = floats(c, N * (size_t)cfg->d_ff);
@@ -59,7 +59,7 @@ static void lay_out_layer(struct layer_activations *l, struct carver *c, const s
 static void lay_out(struct activations *a, struct carver *c, const struct model *m)
 {
     const struct config *cfg = &m->cfg;
-    size_t N = (size_t)a->N, C = (size_t)cfg->d_model;
+    size_t N = (size_t)a->N, C = (size_t)cfg->d_model, A = (size_t)config_attn(cfg);
     a->site_sums = carve(c, (size_t)m->table.site_count * SITE_SUMS, sizeof(double));
     a->aux_sum = carve(c, 1, sizeof(double));
     a->tokens = carve(c, N, sizeof(int32_t));
@@ -82,8 +82,8 @@ static void lay_out(struct activations *a, struct carver *c, const struct model 
     for (size_t i = 0; i < sizeof per_token / sizeof per_token[0]; i++)
         *per_token[i] = floats(c, N);
     a->dh = floats(c, N * C);
-    a->dy = floats(c, N * C);
-    a->dqkv = floats(c, N * 3 * C);
+    a->dy = floats(c, N * (A > C ? A : C)); /* also at the output of attention */
+    a->dqkv = floats(c, N * 3 * A);
     a->dpre = floats(c, N * (size_t)wide(cfg));
 }
 
@@ -192,11 +192,11 @@ static void block_forward(const struct model *m, struct activations *a, const st
                                          .qkv = l->qkv,
                                          .out = l->att,
                                          .lse = l->lse,
-                                         .rope_theta = cfg->pos == POS_ROPE ? (float)cfg->rope_theta : 0,
+                                         .rope = model_rope(cfg),
                                          .B = a->B,
                                          .T = a->T,
                                          .H = (int)cfg->heads,
-                                         .D = (int)(cfg->d_model / cfg->heads),
+                                         .D = (int)config_head(cfg),
                                      });
     linear(m, a, p->out, p->out_bias, l->att, a->delta, NULL, ACT_NONE);
     y = norm(m, a, pass, p->mlp_site, l->h_attn, a->delta, l->h_mlp, l->y_mlp, l->scale[1], l->mean[1]);
@@ -273,11 +273,11 @@ static void block_backward(const struct model *m, struct activations *a, const s
                                           .lse = l->lse,
                                           .dout = a->dy,
                                           .dqkv = a->dqkv,
-                                          .rope_theta = cfg->pos == POS_ROPE ? (float)cfg->rope_theta : 0,
+                                          .rope = model_rope(cfg),
                                           .B = a->B,
                                           .T = a->T,
                                           .H = (int)cfg->heads,
-                                          .D = (int)(cfg->d_model / cfg->heads),
+                                          .D = (int)config_head(cfg),
                                       });
     linear_back(m, a, pass, p->qkv, p->qkv_bias, a->dqkv, l->y_attn, a->dy, NULL, ACT_NONE);
     norm_back(m, a, pass, p->attn_site, l->h_attn, l->scale[0], l->mean[0], false);
@@ -330,7 +330,7 @@ void transformer_pass(const struct model *m, struct activations *a, const struct
                             .logits = pass->logits,
                             .N = a->N,
                             .C = (int)m->cfg.d_model,
-                            .V = (int)m->cfg.vocab,
+                            .V = (int)(pass->logits ? m->cfg.vocab : config_classes(&m->cfg)),
                         });
     if (!pass->grads)
         return;

@@ -26,7 +26,7 @@ struct activations {
     float *delta;                     /* [N,C] */
     float *h, *y;                     /* [N,C] hidden state before the final norm, and after it */
     float *scale, *mean;              /* [N] of the final norm */
-    float *dh, *dy, *dqkv, *dpre;     /* [N,C], [N,C], [N,3C], [N,O]; only with gradients */
+    float *dh, *dy, *dqkv, *dpre;     /* [N,C], [N,max(C,A)], [N,3A], [N,O]; only with gradients */
     float *ce;                        /* [N] */
     struct logit_stats stats;
     float *radial, *tangential, *aux_radial; /* [N] */
@@ -43,7 +43,7 @@ struct pass {
     bool aux;         /* aux loss and its gradient */
     float *grads;     /* add gradients here (layout of the parameters); NULL: forward only */
     float grad_scale; /* of each token's loss: 1 / (tokens of the whole step) */
-    float *logits;    /* [N,V]; NULL: not wanted */
+    float *logits;    /* [N,vocab]; NULL: not wanted; else the loss is over all entries too */
     bool bare;        /* leave the tapered sites out, as in a folded model: for benchmarks; forward only */
 };
 

@@ -23,6 +23,7 @@
 
 #include "core/base/error.h"
 #include "core/base/kinds.h"
+#include "core/ops/rope.h"
 
 struct backend; /* one run's stream, scratch memory and threads; each implementation has its own */
 
@@ -122,21 +123,22 @@ struct linear_backward {
     int N, I, O;
 };
 
-/* Causal attention, softmax(q k^T / sqrt(D)) v per head. A row of qkv holds q, k, v, each [H,D]. With rope_theta > 0
- * q and k are rotated first: pairs (i, i + D/2) of a head by the angle t * theta^(-i/(D/2)), the layout of Llama. */
+/* Causal attention, softmax(q k^T / sqrt(D)) v per head. A row of qkv holds q, k, v, each [H,D]; A = H D need not be C.
+ * With rope.theta > 0 q and k are rotated first: pairs (i, i + D/2) of a head by the angle t * rope_frequency, the
+ * layout of Llama. */
 struct attention_forward {
-    float *qkv; /* [B,T,3C]; with rope, q and k are rotated in place */
-    float *out; /* [B,T,C] set */
+    float *qkv; /* [B,T,3A]; with rope, q and k are rotated in place */
+    float *out; /* [B,T,A] set */
     float *lse; /* [B,H,T] set: log of the sum of exp(scores), for the backward */
-    float rope_theta;
+    struct rope rope;
     int B, T, H, D;
 };
 
 struct attention_backward {
     const float *qkv, *out, *lse; /* as the forward left them */
-    const float *dout;            /* [B,T,C] */
-    float *dqkv;                  /* [B,T,3C] set: gradient before the rotation */
-    float rope_theta;
+    const float *dout;            /* [B,T,A] */
+    float *dqkv;                  /* [B,T,3A] set: gradient before the rotation */
+    struct rope rope;
     int B, T, H, D;
 };
 
@@ -260,11 +262,11 @@ struct adamw {
 
 /* One query a sequence against the cache, after writing this token's k and v at position pos[b] (rotated with rope). */
 struct decode_attention {
-    float *qkv;               /* [B,3C]; with rope q and k are rotated in place */
+    float *qkv;               /* [B,3A]; with rope q and k are rotated in place */
     float *k_cache, *v_cache; /* [B,H,S,D] */
-    float *out;               /* [B,C] set */
+    float *out;               /* [B,A] set */
     const int32_t *pos;       /* [B] position of this token, below S */
-    float rope_theta;
+    struct rope rope;
     int B, H, D, S;
 };
 

@@ -4,11 +4,11 @@
 #include "core/base/memory.h"
 #include "core/ref/ref.h"
 
-void ref_rotate(float *x, int D, int t, double theta, double sign)
+void ref_rotate(float *x, int D, int t, struct rope rope, double sign)
 {
     int half = D / 2;
     for (int i = 0; i < half; i++) {
-        double angle = sign * t * pow(theta, -(double)i / half), u = x[i], v = x[half + i];
+        double angle = sign * t * rope_frequency(rope, i, half), u = x[i], v = x[half + i];
         x[i] = (float)(u * cos(angle) - v * sin(angle));
         x[half + i] = (float)(v * cos(angle) + u * sin(angle));
     }
@@ -64,9 +64,9 @@ void ref_attention_forward(struct backend *be, const struct attention_forward *a
     double *scores = memory_alloc(T, sizeof *scores);
     for (int b = 0; b < a->B; b++)
         for (int h = 0; h < H; h++) {
-            for (int t = 0; t < T && a->rope_theta > 0; t++)
+            for (int t = 0; t < T && a->rope.theta > 0; t++)
                 for (int part = 0; part < 2; part++)
-                    ref_rotate(a->qkv + part_at(part, b, t, h, T, H, D), D, t, a->rope_theta, 1);
+                    ref_rotate(a->qkv + part_at(part, b, t, h, T, H, D), D, t, a->rope, 1);
             forward_head(a, scores, b, h);
         }
     free(scores);
@@ -113,8 +113,8 @@ void ref_attention_backward(struct backend *be, const struct attention_backward 
                     float *to = a->dqkv + part_at(part, b, t, h, T, H, D);
                     for (int d = 0; d < D; d++)
                         to[d] = (float)work[((size_t)part * T + t) * D + d];
-                    if (part < 2 && a->rope_theta > 0)
-                        ref_rotate(to, D, t, a->rope_theta, -1);
+                    if (part < 2 && a->rope.theta > 0)
+                        ref_rotate(to, D, t, a->rope, -1);
                 }
             free(work);
         }

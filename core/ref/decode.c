@@ -37,9 +37,9 @@ void ref_decode_attention(struct backend *be, const struct decode_attention *a)
         for (int h = 0; h < H; h++) {
             int t = a->pos[b];
             float *q = a->qkv + ((size_t)b * 3 * H + h) * D, *k = q + (size_t)H * D, *v = k + (size_t)H * D;
-            if (a->rope_theta > 0) {
-                ref_rotate(q, D, t, a->rope_theta, 1);
-                ref_rotate(k, D, t, a->rope_theta, 1);
+            if (a->rope.theta > 0) {
+                ref_rotate(q, D, t, a->rope, 1);
+                ref_rotate(k, D, t, a->rope, 1);
             }
             float *keys = a->k_cache + ((size_t)b * H + h) * S * D, *values = a->v_cache + ((size_t)b * H + h) * S * D;
             memcpy(keys + (size_t)t * D, k, (size_t)D * sizeof *k);

@@ -40,6 +40,6 @@ void ref_decode_attention(struct backend *be, const struct decode_attention *a);
 void ref_sample(struct backend *be, const struct sample_tokens *a);
 
 /* Rotate one head's vector x [D] at position t by sign (+1 forward, -1 back): pairs (i, i + D/2). D is even. */
-void ref_rotate(float *x, int D, int t, double theta, double sign);
+void ref_rotate(float *x, int D, int t, struct rope rope, double sign);
 
 #endif

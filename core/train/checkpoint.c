@@ -235,6 +235,27 @@ static int read_counts(const struct safetensors *f, struct trainer *t, struct er
     return status;
 }
 
+/* Nothing was counted more often than there were steps. */
+static int check_counts(const struct safetensors *f, const struct trainer *t, struct error *err)
+{
+    const struct {
+        const char *name;
+        const int64_t *values;
+        int count;
+    } all[] = {{"state/step", &t->step, 1},
+               {"state/adam_step", t->adam_step, t->model->table.counters},
+               {"state/ema_updates", &t->ema_updates, 1},
+               {"state/logged", &t->logged, 1}};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        const int64_t most = i ? t->step : t->model->cfg.steps;
+        for (int j = 0; j < all[i].count; j++)
+            if (all[i].values[j] < 0 || all[i].values[j] > most)
+                return error_set(err, STATUS_BAD_INPUT, "%s: %s: want 0 to %lld, got %lld", f->path, all[i].name,
+                                 (long long)most, (long long)all[i].values[j]);
+    }
+    return STATUS_OK;
+}
+
 static int read_state(const struct safetensors *f, struct trainer *t, struct error *err)
 {
     const struct model *m = t->model;
@@ -255,12 +276,11 @@ static int read_state(const struct safetensors *f, struct trainer *t, struct err
         status = safetensors_read_i64(f, "state/logged", 1, one, &t->logged, err);
     if (!status && safetensors_find(f, "state/skipped"))
         status = safetensors_read_i64(f, "state/skipped", 1, two, skipped, err);
+    if (!status)
+        status = check_counts(f, t, err);
     if (!status && (skipped[1] < 0 || skipped[1] > skipped[0] || skipped[0] > t->step))
         status = error_set(err, STATUS_BAD_INPUT, "%s: state/skipped: %lld, %lld in a row, of %lld steps", f->path,
                            (long long)skipped[0], (long long)skipped[1], (long long)t->step);
-    if (!status && (t->step < 0 || t->step > m->cfg.steps))
-        status = error_set(err, STATUS_BAD_INPUT, "%s: step %lld is outside the run's %lld", f->path,
-                           (long long)t->step, (long long)m->cfg.steps);
     if (!status) {
         trainer_resume_skipped(t, skipped[0], skipped[1]);
         m->ops->upload(m->be, t->ema, ema, count * sizeof *ema);

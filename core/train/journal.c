@@ -102,6 +102,24 @@ int journal_sync(struct journal *j, struct error *err)
     return STATUS_OK;
 }
 
+int64_t journal_last_step_of(const char *text, size_t size)
+{
+    const char *end = size ? memrchr(text, '\n', size) : NULL; /* of the last whole line */
+    while (end) {
+        const char *before = end > text ? memrchr(text, '\n', (size_t)(end - text)) : NULL;
+        const char *line = before ? before + 1 : text;
+        json_t *object = json_loadb(line, (size_t)(end - line), 0, NULL);
+        const char *table = json_string_value(json_object_get(object, "table"));
+        const bool found = table && strcmp(table, "step") == 0;
+        const int64_t step = json_integer_value(json_object_get(object, "step"));
+        json_decref(object);
+        if (found)
+            return step;
+        end = before;
+    }
+    return 0;
+}
+
 int journal_last_step(const char *path, int64_t *step, struct error *err)
 {
     struct file_map map;
@@ -111,20 +129,7 @@ int journal_last_step(const char *path, int64_t *step, struct error *err)
     int status = file_map_open(&map, path, err);
     if (status)
         return status;
-    const char *text = (const char *)map.data;
-    const char *end = map.size ? memrchr(text, '\n', map.size) : NULL; /* of the last whole line */
-    bool found = false;
-    while (end && !found) {
-        const char *before = end > text ? memrchr(text, '\n', (size_t)(end - text)) : NULL;
-        const char *line = before ? before + 1 : text;
-        json_t *object = json_loadb(line, (size_t)(end - line), 0, NULL);
-        const char *table = json_string_value(json_object_get(object, "table"));
-        found = table && strcmp(table, "step") == 0;
-        if (found)
-            *step = json_integer_value(json_object_get(object, "step"));
-        json_decref(object);
-        end = before;
-    }
+    *step = journal_last_step_of((const char *)map.data, map.size);
     file_map_close(&map);
     return STATUS_OK;
 }

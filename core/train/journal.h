@@ -45,6 +45,9 @@ int journal_sync(struct journal *j, struct error *err);
 /* The step of the last whole line of the table step; 0 when there is none. */
 int journal_last_step(const char *path, int64_t *step, struct error *err);
 
+/* The same of a journal in memory. */
+int64_t journal_last_step_of(const char *text, size_t size);
+
 /* fsync, then close; fine on a journal that was not opened (fd -1 or zeroed path). */
 int journal_close(struct journal *j, struct error *err);
 

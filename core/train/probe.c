@@ -21,7 +21,7 @@ void probe_add(double *sums, const struct model *m, const struct activations *a,
                               });
 }
 
-void probe_finish(const double sums[TOKEN_SUMS], double tokens, int64_t vocab, struct step_stats *out)
+void probe_finish(const double sums[TOKEN_SUMS], double tokens, int64_t classes, struct step_stats *out)
 {
     double n = tokens, mean = sums[TOKEN_SCALE] / n, radial_sq = sums[TOKEN_RADIAL_SQ];
     double tangential_sq = sums[TOKEN_TANGENTIAL_SQ], energy = radial_sq + tangential_sq;
@@ -30,7 +30,7 @@ void probe_finish(const double sums[TOKEN_SUMS], double tokens, int64_t vocab, s
     out->scale_mean = mean;
     out->scale_std = sqrt(variance < 0 ? 0 : variance); /* a NaN variance stays */
     out->scale_max = sums[TOKEN_SCALE_MAX];
-    out->logit_rms = sqrt(sums[TOKEN_LOGIT_SQ] / n / (double)vocab);
+    out->logit_rms = sqrt(sums[TOKEN_LOGIT_SQ] / n / (double)classes);
     out->logit_max = sums[TOKEN_LOGIT_MAX];
     out->logit_std = sqrt(sums[TOKEN_LOGIT_VAR] / n);
     out->margin = sums[TOKEN_MARGIN] / n;

@@ -35,8 +35,9 @@ struct site_stats {
  * loss on. Enqueues only. sums [TOKEN_SUMS], backend memory. */
 void probe_add(double *sums, const struct model *m, const struct activations *a, bool statistics, bool aux);
 
-/* A step's numbers from its sums, over so many tokens; aux and scale_target are left to the caller. */
-void probe_finish(const double sums[TOKEN_SUMS], double tokens, int64_t vocab, struct step_stats *out);
+/* A step's numbers from its sums, over so many tokens and classes of the loss; aux and scale_target are left to the
+ * caller. */
+void probe_finish(const double sums[TOKEN_SUMS], double tokens, int64_t classes, struct step_stats *out);
 
 /* Put the fields into a JSON object under their column names. */
 void probe_step_to_json(const struct step_stats *s, json_t *object);

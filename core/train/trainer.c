@@ -370,7 +370,7 @@ static void read_report(struct trainer *t, const struct step_call *call, struct 
     m->ops->download(m->be, sums, t->sums, sizeof sums);
     m->ops->download(m->be, &norm_sq, t->norm_sq, sizeof norm_sq);
     m->ops->download(m->be, &aux_sum, t->acts.aux_sum, sizeof aux_sum);
-    probe_finish(sums, call->tokens, m->cfg.vocab, &report->stats);
+    probe_finish(sums, call->tokens, config_classes(&m->cfg), &report->stats);
     report->grad_norm = sqrt(norm_sq);
     report->stats.aux = call->pass.aux ? aux_sum / call->tokens : 0;
     report->stats.scale_target = call->pass.aux ? t->target : NAN;

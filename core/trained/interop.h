@@ -11,17 +11,22 @@
 
 #include "core/base/error.h"
 
+/* What exported numbers are stored as. */
+enum interop_dtype { INTEROP_FLOAT32, INTEROP_BFLOAT16, INTEROP_FLOAT16, INTEROP_DTYPES };
+
 struct interop_options {
     const char *tokenizer_dir; /* export: NULL: beside the checkpoint */
     bool no_tokenizer;
     bool widen; /* export: RMSNorm, learned positions and GELU as a GPT-2 of twice the width, the same function */
+    enum interop_dtype dtype; /* export */
 };
 
 enum { INTEROP_SUMMARY = 256 };
 
-/* Write a checkpoint (folded or not, or a run's directory) as a folder: config.json, model.safetensors (fp32),
+/* Write a checkpoint (folded or not, or a run's directory) as a folder: config.json, model.safetensors,
  * tokenizer.json, vocab.json, merges.txt and their small companions. Norms that are affine maps (gate 0, or folded
- * away) become the published trick: an epsilon of 1e12 and gains 1e6 times as large. summary says what was written. */
+ * away) become the published trick: an epsilon of r^2 and gains r times as large. A number that the dtype does not
+ * hold is named. summary says what was written, and how far its logits are from the model's. */
 int interop_export(const char *checkpoint, const char *dir, const struct interop_options *options,
                    char summary[INTEROP_SUMMARY], struct error *err);
 

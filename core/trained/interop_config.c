@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/memory.h"
+
 /* Reading keys, faults gathered. */
 struct keys {
     const json_t *object;
@@ -10,32 +12,40 @@ struct keys {
     struct faults *faults;
 };
 
+static bool is_absent(const struct keys *k, const char *name)
+{
+    const json_t *value = json_object_get(k->object, name);
+    return !value || json_is_null(value);
+}
+
+/* fallback -1: there is none. */
 static int64_t take_integer(struct keys *k, const char *name, int64_t fallback)
 {
     const json_t *value = json_object_get(k->object, name);
-    if ((!value || json_is_null(value)) && fallback >= 0)
+    if (is_absent(k, name) && fallback >= 0)
         return fallback;
-    if (json_is_integer(value) && json_integer_value(value) > 0)
+    if (json_is_integer(value) && json_integer_value(value) > 0 && json_integer_value(value) <= INT32_MAX)
         return json_integer_value(value);
-    faults_add(k->faults, "%s: %s: want a whole number above 0", k->path, name);
+    faults_add(k->faults, "%s: %s: want a whole number from 1 to %d", k->path, name, INT32_MAX);
     return 1;
 }
 
+/* fallback -1: there is none. */
 static double take_number(struct keys *k, const char *name, double fallback)
 {
     const json_t *value = json_object_get(k->object, name);
-    if (!value || json_is_null(value))
+    if (is_absent(k, name) && fallback >= 0)
         return fallback;
     if (json_is_number(value) && json_number_value(value) > 0)
         return json_number_value(value);
     faults_add(k->faults, "%s: %s: want a number above 0", k->path, name);
-    return fallback;
+    return 1;
 }
 
 static bool take_flag(struct keys *k, const char *name, bool fallback)
 {
     const json_t *value = json_object_get(k->object, name);
-    if (!value || json_is_null(value))
+    if (is_absent(k, name))
         return fallback;
     if (!json_is_boolean(value))
         faults_add(k->faults, "%s: %s: want true or false", k->path, name);
@@ -45,7 +55,7 @@ static bool take_flag(struct keys *k, const char *name, bool fallback)
 static const char *take_word(struct keys *k, const char *name, const char *fallback)
 {
     const json_t *value = json_object_get(k->object, name);
-    if (!value || json_is_null(value))
+    if (is_absent(k, name))
         return fallback;
     if (!json_is_string(value))
         faults_add(k->faults, "%s: %s: want a word", k->path, name);
@@ -116,24 +126,46 @@ static void take_gpt2(struct keys *k, struct interop_config *c)
     c->extras.biases = true;
 }
 
-/* The base of the rotary angles: a key of its own, or in rope_parameters, where newer files have it. Angles that are
- * scaled besides have no counterpart here. */
-static double take_theta(struct keys *k)
+/* The one kind of scaled angles that needs no more than a factor, and Llama 3's. */
+static void take_scaling(struct keys *k, struct config *cfg)
+{
+    const char *type = take_word(k, "rope_type", take_word(k, "type", "default"));
+    const bool waves = strcmp(type, "llama3") == 0;
+    if (strcmp(type, "default") == 0)
+        return;
+    if (!waves && strcmp(type, "linear") != 0) {
+        faults_add(k->faults, "%s: rotary angles of type '%.40s' have no counterpart here (default, linear, llama3)",
+                   k->path, type);
+        return;
+    }
+    put(k, cfg, "model.rope_scaling", type);
+    put_number(k, cfg, "model.rope_factor", take_number(k, "factor", -1));
+    if (!waves)
+        return;
+    put_number(k, cfg, "model.rope_low", take_number(k, "low_freq_factor", -1));
+    put_number(k, cfg, "model.rope_high", take_number(k, "high_freq_factor", -1));
+    put_integer(k, cfg, "model.rope_original", take_integer(k, "original_max_position_embeddings", -1));
+}
+
+/* The base of the rotary angles: a key of its own, or in rope_parameters, where newer files have it; and how they are
+ * scaled, into cfg. */
+static double take_rope(struct keys *k, struct config *cfg)
 {
     static const char *const objects[] = {"rope_scaling", "rope_parameters"};
     double theta = take_number(k, "rope_theta", 10000);
     for (int i = 0; i < 2; i++) {
         const json_t *object = json_object_get(k->object, objects[i]);
-        struct keys inner = {object, k->path, k->faults};
-        if (!object || json_is_null(object))
+        if (is_absent(k, objects[i]))
             continue;
-        const char *type = take_word(&inner, "rope_type", take_word(&inner, "type", "default"));
-        if (!json_is_object(object))
+        if (!json_is_object(object)) {
             faults_add(k->faults, "%s: %s: want an object", k->path, objects[i]);
-        else if (strcmp(type, "default") != 0)
-            faults_add(k->faults, "%s: %s: rotary angles of type '%.40s' have no counterpart here, only unscaled ones",
-                       k->path, objects[i], type);
+            continue;
+        }
+        char *path = memory_format("%s: %s", k->path, objects[i]);
+        struct keys inner = {object, path, k->faults};
+        take_scaling(&inner, cfg);
         theta = take_number(&inner, "rope_theta", theta);
+        free(path);
     }
     return theta;
 }
@@ -166,17 +198,16 @@ static void take_llama(struct keys *k, struct interop_config *c)
     if (heads % c->extras.key_heads != 0)
         faults_add(k->faults, "%s: num_key_value_heads: want a divisor of the %lld heads, got %lld", k->path,
                    (long long)heads, (long long)c->extras.key_heads);
-    if (heads > 0 && take_integer(k, "head_dim", d / heads > 0 ? d / heads : 1) * heads != d)
-        faults_add(k->faults, "%s: head_dim: want hidden_size / num_attention_heads, got %lld", k->path,
-                   (long long)take_integer(k, "head_dim", 1));
     put_integer(k, &c->cfg, "model.d_model", d);
     put_integer(k, &c->cfg, "model.heads", heads);
+    if (!is_absent(k, "head_dim"))
+        put_integer(k, &c->cfg, "model.d_attn", heads * take_integer(k, "head_dim", 1));
     put_integer(k, &c->cfg, "model.layers", take_integer(k, "num_hidden_layers", -1));
     put_integer(k, &c->cfg, "model.context", take_integer(k, "max_position_embeddings", 2048));
     put_integer(k, &c->cfg, "model.d_ff", take_integer(k, "intermediate_size", -1));
     put(k, &c->cfg, "model.norm", "rmsnorm");
     put(k, &c->cfg, "model.pos", "rope");
-    put_number(k, &c->cfg, "model.rope_theta", take_theta(k));
+    put_number(k, &c->cfg, "model.rope_theta", take_rope(k, &c->cfg));
     if (take_number(k, "partial_rotary_factor", 1) != 1)
         faults_add(k->faults, "%s: partial_rotary_factor: only 1 has a counterpart here", k->path);
     put(k, &c->cfg, "model.mlp", "swiglu");

@@ -47,6 +47,9 @@ static int list_misfits(const struct loaded_model *l, enum interop_class class, 
                        only_norm ? "; --widen writes it all the same, twice as wide" : "");
         if (cfg->pos != POS_LEARNED)
             faults_add(f, "%s: model.pos is rope, it has learned positions", name);
+        if (cfg->d_attn)
+            faults_add(f, "%s: model.d_attn is %lld, its attention is as wide as the model (%lld)", name,
+                       (long long)cfg->d_attn, (long long)cfg->d_model);
         if (cfg->mlp == MLP_SWIGLU)
             faults_add(f, "%s: model.mlp is swiglu, it has gelu or gelu_tanh", name);
     } else {
@@ -140,29 +143,51 @@ static bool is_widened(const struct loaded_model *l, enum interop_class class)
     return class == INTEROP_GPT2 && l->model.cfg.norm == NORM_RMS;
 }
 
-static int write_tensors(const struct loaded_model *l, enum interop_class class, double root, const char *path,
-                         struct error *err)
+/* How the folder is written. */
+struct writing {
+    enum interop_class class;
+    enum interop_dtype dtype;
+    double root; /* of the epsilon, where norms are affine maps */
+};
+
+static void add_lost(const struct writing *w, const struct interop_tensor *t, double value, struct faults *f)
+{
+    const struct interop_number *number = interop_number(w->dtype);
+    faults_add(f, "tensor %s: %g does not fit %s, whose largest number is %g%s", t->name, value, number->name,
+               number->most, t->how == INTEROP_NORM_GAIN ? " (a gain that stands for an affine map)" : "");
+}
+
+static int write_tensors(const struct loaded_model *l, const struct writing *w, const char *path, struct error *err)
 {
     struct interop_map map;
+    struct faults f = {.err = err};
     const struct model *m = &l->model;
     float *c = model_download_c(m);
-    interop_map_create(&map, class, &m->cfg, &m->table,
+    interop_map_create(&map, w->class, &m->cfg, &m->table,
                        &(struct interop_extras){.biases = m->cfg.bias, .key_heads = m->cfg.heads});
     struct tensor *tensors = memory_alloc((size_t)map.count, sizeof *tensors);
     for (int i = 0; i < map.count; i++) {
         struct interop_tensor *t = &map.tensors[i];
-        float *numbers = fill_tensor(l, t, c, root);
-        if (is_widened(l, class))
+        float *numbers = fill_tensor(l, t, c, w->root);
+        if (is_widened(l, w->class))
             numbers = interop_widen(t, numbers);
+        size_t lost;
+        void *stored = interop_narrow(w->dtype, numbers, t->count, &lost);
+        if (lost < t->count)
+            add_lost(w, t, (double)numbers[lost], &f);
+        if (stored != numbers)
+            free(numbers);
         tensors[i] = (struct tensor){.name = t->name,
-                                     .type = TENSOR_F32,
+                                     .type = interop_number(w->dtype)->type,
                                      .rank = t->rank,
                                      .shape = {t->shape[0], t->shape[1]},
                                      .count = t->count,
-                                     .data = numbers};
+                                     .data = stored};
     }
     json_t *metadata = json_pack("{s:s}", "format", "pt");
-    int status = safetensors_write(path, NULL, tensors, (size_t)map.count, metadata, err);
+    int status = faults_end(&f);
+    if (!status)
+        status = safetensors_write(path, NULL, tensors, (size_t)map.count, metadata, err);
     json_decref(metadata);
     for (int i = 0; i < map.count; i++)
         free((void *)tensors[i].data);
@@ -184,20 +209,32 @@ static json_t *gpt2_config(const struct config *cfg)
                      "resid_pdrop", 0.0, "scale_attn_weights", 1);
 }
 
-static json_t *llama_config(const struct config *cfg)
+/* How the rotary angles are scaled; null where they are not. */
+static json_t *rope_scaling(const struct config *cfg)
 {
-    return json_pack("{s:[s], s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:n, s:b, s:b, s:f}", "architectures",
-                     "LlamaForCausalLM", "model_type", "llama", "hidden_size", (json_int_t)cfg->d_model,
-                     "num_hidden_layers", (json_int_t)cfg->layers, "num_attention_heads", (json_int_t)cfg->heads,
-                     "num_key_value_heads", (json_int_t)cfg->heads, "max_position_embeddings", (json_int_t)cfg->context,
-                     "intermediate_size", (json_int_t)cfg->d_ff, "hidden_act", "silu", "rope_theta", cfg->rope_theta,
-                     "rope_scaling", "attention_bias", (int)cfg->bias, "mlp_bias", (int)cfg->bias, "attention_dropout",
-                     0.0);
+    if (cfg->rope_scaling == ROPE_PLAIN)
+        return json_null();
+    if (cfg->rope_scaling == ROPE_LINEAR)
+        return json_pack("{s:s, s:f}", "rope_type", "linear", "factor", cfg->rope_factor);
+    return json_pack("{s:s, s:f, s:f, s:f, s:I}", "rope_type", "llama3", "factor", cfg->rope_factor, "low_freq_factor",
+                     cfg->rope_low, "high_freq_factor", cfg->rope_high, "original_max_position_embeddings",
+                     (json_int_t)cfg->rope_original);
 }
 
-static int write_config(const struct loaded_model *l, enum interop_class class, double root, const char *path,
-                        struct error *err)
+static json_t *llama_config(const struct config *cfg)
 {
+    return json_pack("{s:[s], s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:o, s:b, s:b, s:f}", "architectures",
+                     "LlamaForCausalLM", "model_type", "llama", "hidden_size", (json_int_t)cfg->d_model,
+                     "num_hidden_layers", (json_int_t)cfg->layers, "num_attention_heads", (json_int_t)cfg->heads,
+                     "num_key_value_heads", (json_int_t)cfg->heads, "head_dim", (json_int_t)config_head(cfg),
+                     "max_position_embeddings", (json_int_t)cfg->context, "intermediate_size", (json_int_t)cfg->d_ff,
+                     "hidden_act", "silu", "rope_theta", cfg->rope_theta, "rope_scaling", rope_scaling(cfg),
+                     "attention_bias", (int)cfg->bias, "mlp_bias", (int)cfg->bias, "attention_dropout", 0.0);
+}
+
+static int write_config(const struct loaded_model *l, const struct writing *w, const char *path, struct error *err)
+{
+    const enum interop_class class = w->class;
     struct config wide = l->model.cfg;
     const struct config *cfg = &wide;
     const bool affine = form_of(l) == FORM_AFFINE;
@@ -207,11 +244,11 @@ static int write_config(const struct loaded_model *l, enum interop_class class, 
     }
     json_t *object = class == INTEROP_GPT2 ? gpt2_config(cfg) : llama_config(cfg);
     json_object_set_new(object, class == INTEROP_GPT2 ? "layer_norm_epsilon" : "rms_norm_eps",
-                        json_real(affine ? root * root : cfg->norm_eps));
+                        json_real(affine ? w->root * w->root : cfg->norm_eps));
     json_object_set_new(object, "vocab_size", json_integer(cfg->vocab));
     json_object_set_new(object, "tie_word_embeddings",
                         json_boolean(l->model.table.lm_head == l->model.table.tok_embed));
-    json_object_set_new(object, "torch_dtype", json_string("float32"));
+    json_object_set_new(object, "torch_dtype", json_string(interop_number(w->dtype)->name));
     json_object_set_new(object, "use_cache", json_true());
     if (l->tokenizer) {
         json_object_set_new(object, "bos_token_id", json_integer(tokenizer_end_of_text(l->tokenizer)));
@@ -225,7 +262,6 @@ static int write_config(const struct loaded_model *l, enum interop_class class, 
 /* ------------------------------------------------------------------------------------------- the check */
 
 enum { WINDOWS = 2, WINDOW_MOST = 128 };
-#define TOLERANCE 1e-3
 
 /* Random windows [WINDOWS][*T], on the heap. */
 static int32_t *make_windows(const struct loaded_model *l, int *T)
@@ -237,18 +273,18 @@ static int32_t *make_windows(const struct loaded_model *l, int *T)
 }
 
 /* The root of the epsilon that leaves this model's stream room. */
-static int choose_root(const struct loaded_model *l, double *root, struct error *err)
+static int choose_root(const struct loaded_model *l, enum interop_dtype dtype, double *root, struct error *err)
 {
     double rms;
     int T;
-    *root = INTEROP_LEAST_ROOT;
+    *root = interop_number(dtype)->least_root;
     if (form_of(l) != FORM_AFFINE)
         return STATUS_OK;
     int32_t *windows = make_windows(l, &T);
     int status = compare_stream_rms(&l->model, windows, T, &rms, err);
     free(windows);
     while (!status && *root < INTEROP_HEADROOM * rms)
-        *root *= 10;
+        *root *= interop_number(dtype)->root_step;
     if (!status && (isnan(rms) || *root > INTEROP_MOST_ROOT))
         status = error_set(err, STATUS_FAILED, "%s: its stream grows to %g, which no epsilon in fp32 is far above",
                            l->path, rms);
@@ -257,9 +293,10 @@ static int choose_root(const struct loaded_model *l, double *root, struct error 
 
 /* What a loader will compute against what the model is; a folder that is another model is none: its config.json goes.
  */
-static int check_written(const struct loaded_model *l, const char *dir, const char *config,
+static int check_written(const struct loaded_model *l, enum interop_dtype dtype, const char *dir, const char *config,
                          struct logits_difference *difference, struct error *err)
 {
+    const double most = interop_number(dtype)->tolerance;
     struct model written;
     int T;
     int status = interop_open_as_written(&written, dir, l->model.ops, l->be, err);
@@ -270,11 +307,11 @@ static int check_written(const struct loaded_model *l, const char *dir, const ch
         free(windows);
         model_destroy(&written);
     }
-    if (!status && !(difference->error <= TOLERANCE))
+    if (!status && !(difference->error <= most))
         status =
             error_set(err, STATUS_FAILED,
                       "%s: the logits of what was written differ by %.3g (relative, over %lld tokens), more than %g",
-                      dir, difference->error, (long long)difference->tokens, TOLERANCE);
+                      dir, difference->error, (long long)difference->tokens, most);
     if (status)
         unlink(config);
     return status;
@@ -284,7 +321,7 @@ int interop_export(const char *checkpoint, const char *dir, const struct interop
                    char summary[INTEROP_SUMMARY], struct error *err)
 {
     struct loaded_model l;
-    enum interop_class class = INTEROP_GPT2;
+    struct writing w = {.dtype = options->dtype};
     int status = loaded_model_open(&l, checkpoint,
                                    &(struct loaded_model_options){.threads = 1,
                                                                   .tokenizer = !options->no_tokenizer,
@@ -294,27 +331,27 @@ int interop_export(const char *checkpoint, const char *dir, const struct interop
         return status;
     char *tensors = file_join(dir, "model.safetensors"), *config = file_join(dir, "config.json");
     struct logits_difference difference = {0};
-    double root = INTEROP_LEAST_ROOT;
-    status = choose_class(&l, options->widen, &class, err);
+    status = choose_class(&l, options->widen, &w.class, err);
     if (!status)
-        status = choose_root(&l, &root, err);
+        status = choose_root(&l, w.dtype, &w.root, err);
     if (!status)
         status = file_make_directories(dir, err);
     if (!status)
-        status = write_tensors(&l, class, root, tensors, err);
+        status = write_tensors(&l, &w, tensors, err);
     if (!status && l.tokenizer)
-        status = interop_tokenizer_write(dir, l.tokenizer, class, l.model.cfg.context, err);
+        status = interop_tokenizer_write(dir, l.tokenizer, w.class, l.model.cfg.context, err);
     if (!status) /* last: with it the folder is a model */
-        status = write_config(&l, class, root, config, err);
+        status = write_config(&l, &w, config, err);
     if (!status)
-        status = check_written(&l, dir, config, &difference, err);
+        status = check_written(&l, w.dtype, dir, config, &difference, err);
     if (!status) {
-        char affine[64] = "";
+        char affine[96] = "";
         if (form_of(&l) == FORM_AFFINE)
-            snprintf(affine, sizeof affine, "; its norms are affine maps (epsilon %g)", root * root);
-        snprintf(summary, INTEROP_SUMMARY, "%s, %lld parameters%s%s; logits differ by %.2g", interop_class_name(class),
-                 (long long)l.model.table.parameters, is_widened(&l, class) ? "; written twice as wide" : "", affine,
-                 difference.error);
+            snprintf(affine, sizeof affine, "; its norms are affine maps (epsilon %g%s)", w.root * w.root,
+                     w.dtype == INTEROP_FLOAT16 ? "" : ": not to be loaded in float16");
+        snprintf(summary, INTEROP_SUMMARY, "%s, %lld parameters in %s%s%s; logits differ by %.2g",
+                 interop_class_name(w.class), (long long)l.model.table.parameters, interop_number(w.dtype)->name,
+                 is_widened(&l, w.class) ? "; written twice as wide" : "", affine, difference.error);
     }
     free(tensors);
     free(config);

@@ -13,14 +13,26 @@
 enum interop_class { INTEROP_GPT2, INTEROP_LLAMA, INTEROP_CLASSES };
 const char *interop_class_name(enum interop_class class);
 
-/* The trick: y = x / sqrt(var + r^2) * (r * w) is x * w, but for a part var / (2 r^2). r is LEAST_ROOT, or as many
- * times ten as keep that part at HEADROOM below the stream of the model. */
-#define INTEROP_LEAST_ROOT 1e6
-#define INTEROP_MOST_ROOT  1e18 /* its square is a float */
-#define INTEROP_HEADROOM   1e3
+/* The trick: y = x / sqrt(var + r^2) * (r * w) is x * w, but for a part var / (2 r^2). r is the dtype's least,
+ * or as many of its steps larger as keep that part at HEADROOM below the stream of the model. */
+#define INTEROP_MOST_ROOT 1e18 /* its square is a float */
+#define INTEROP_HEADROOM  1e3
 
 /* From here on an epsilon is taken for the trick: a norm's own is far below, a stream's variance may not be. */
 #define INTEROP_LEAST_EPS 1e6
+
+struct interop_number {
+    const char *name; /* as config.json has it */
+    enum tensor_type type;
+    double least_root, root_step; /* of the trick; of 16 bits powers of two, which gains hold exactly */
+    double tolerance;             /* of the logits of what was written */
+    double most;                  /* finite */
+};
+const struct interop_number *interop_number(enum interop_dtype dtype);
+
+/* count numbers from the heap as this dtype: `from` itself, or another array, the caller's too. *lost: the first that
+ * is too large for it, count when none is. */
+void *interop_narrow(enum interop_dtype dtype, float *from, size_t count, size_t *lost);
 
 /* How a tensor there lies in a parameter here. */
 enum interop_how {

@@ -82,7 +82,7 @@ static void add_gpt2(struct interop_map *map, const struct config *cfg, const st
 static struct place shared_place(const struct config *cfg, const struct interop_extras *extras, int row, int64_t first,
                                  int64_t I)
 {
-    const int64_t D = cfg->d_model / cfg->heads, columns = I ? I : 1;
+    const int64_t D = config_head(cfg), columns = I ? I : 1;
     struct place p = {.row = row, .first = first * columns, .rows = extras->key_heads * D, .columns = I};
     if (extras->key_heads != cfg->heads) {
         p.how = INTEROP_REPEATED;
@@ -95,7 +95,7 @@ static struct place shared_place(const struct config *cfg, const struct interop_
 static void add_llama(struct interop_map *map, const struct config *cfg, const struct param_table *table,
                       const struct interop_extras *extras)
 {
-    const int64_t C = cfg->d_model, F = cfg->d_ff;
+    const int64_t C = cfg->d_model, A = config_attn(cfg), F = cfg->d_ff;
     add(map, (struct place){.row = table->tok_embed, .rows = cfg->vocab, .columns = C}, "model.embed_tokens.weight");
     for (int l = 0; l < table->layers; l++) {
         const struct param_block *b = &table->blocks[l];
@@ -104,8 +104,8 @@ static void add_llama(struct interop_map *map, const struct config *cfg, const s
             int weight, bias;
             int64_t first, O, I; /* first row */
         } linears[] = {
-            {"self_attn.q_proj", b->qkv, b->qkv_bias, 0, C, C},     {"self_attn.k_proj", b->qkv, b->qkv_bias, C, C, C},
-            {"self_attn.v_proj", b->qkv, b->qkv_bias, 2 * C, C, C}, {"self_attn.o_proj", b->out, b->out_bias, 0, C, C},
+            {"self_attn.q_proj", b->qkv, b->qkv_bias, 0, A, C},     {"self_attn.k_proj", b->qkv, b->qkv_bias, A, A, C},
+            {"self_attn.v_proj", b->qkv, b->qkv_bias, 2 * A, A, C}, {"self_attn.o_proj", b->out, b->out_bias, 0, C, A},
             {"mlp.gate_proj", b->in, b->in_bias, 0, F, C},          {"mlp.up_proj", b->in, b->in_bias, F, F, C},
             {"mlp.down_proj", b->mlp_out, b->mlp_out_bias, 0, C, F}};
         add(map, (struct place){.how = INTEROP_NORM_GAIN, .site = b->attn_site, .rows = C},

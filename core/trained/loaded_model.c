@@ -25,9 +25,9 @@ static int open_tokenizer(struct loaded_model *l, const struct loaded_model_opti
     if (status)
         status = error_wrap(err, o->tokenizer_dir ? "--tokenizer"
                                                   : "the checkpoint's tokenizer (--tokenizer DIR names another)");
-    else if ((int64_t)tokenizer_vocab_size(l->tokenizer) > l->model.cfg.vocab)
+    else if ((int64_t)tokenizer_vocab_size(l->tokenizer) > config_classes(&l->model.cfg))
         status = error_set(err, STATUS_BAD_INPUT, "%s: a tokenizer of %u entries does not fit %s: want at most %lld",
-                           path, tokenizer_vocab_size(l->tokenizer), l->path, (long long)l->model.cfg.vocab);
+                           path, tokenizer_vocab_size(l->tokenizer), l->path, (long long)config_classes(&l->model.cfg));
     free(path);
     free(dir);
     return status;

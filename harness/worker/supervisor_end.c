@@ -35,6 +35,13 @@ static int64_t integer_of(const json_t *object, const char *name)
     return (int64_t)json_integer_value(json_object_get(object, name));
 }
 
+/* Not what a clock could not have counted: more than thirty years, or less than none. */
+static double seconds_of(const json_t *object, const char *name)
+{
+    const double seconds = json_number_value(json_object_get(object, name));
+    return seconds >= 0 && seconds <= 1e9 ? seconds : 0;
+}
+
 static void text_of(const json_t *object, const char *name, char *to, size_t room)
 {
     const char *text = json_string_value(json_object_get(object, name));
@@ -73,9 +80,9 @@ int supervisor_end_read(const char *dir, struct supervisor_end *end, struct erro
     end->signal = (int)integer_of(object, "signal");
     end->killed = (int)integer_of(object, "killed");
     end->asked = json_is_true(json_object_get(object, "asked"));
-    end->cpu_user = json_number_value(json_object_get(object, "cpu_user"));
-    end->cpu_system = json_number_value(json_object_get(object, "cpu_system"));
-    end->seconds = json_number_value(json_object_get(object, "seconds"));
+    end->cpu_user = seconds_of(object, "cpu_user");
+    end->cpu_system = seconds_of(object, "cpu_system");
+    end->seconds = seconds_of(object, "seconds");
     end->max_rss = integer_of(object, "max_rss");
     end->started = integer_of(object, "started");
     end->ended = integer_of(object, "ended");

@@ -16,11 +16,23 @@ check 'refuses a tokenizer with more' \
 check 'writes text that the padding has no part in' \
     "$TAPER" generate "$T/padded" --temperature 50 --top-p 1 --tokens 300 --prompt A
 check 'exports it' "$TAPER" export "$T/padded" "$T/padded.hf"
+check 'exports it in 16 bits, and measures what they cost' \
+    bash -c '"$TAPER" export "$1/padded" "$1/half.hf" --dtype float16 | grep -q "in float16; logits differ by [0-9]"' - "$T"
+check 'a type that is none is refused' refuses 2 "want float32, bfloat16 or float16, got 'int8'" \
+    "$TAPER" export "$T/padded" "$T/x" --dtype int8
 check 'imports it, and says what pads' \
     bash -c '"$TAPER" import "$1/padded.hf" "$1/padded.back" | grep -q "20 of its 320 rows pad"' - "$T"
 echo 'the cat sat on the mat' > "$T/text"
 with=$(loss "$T/padded.back" --text "$T/text") without=$(loss "$T/padded.back" --text "$T/text" --no-padding)
 check 'leaves padding out of the loss on request' awk -v a="$with" -v b="$without" 'BEGIN { exit !(b < a && b > 0) }'
+check 'or of training, from the first step on' \
+    train apart "${llama[@]}" model.vocab=320 train.vocab=300 data.tokenizer="$T/base/tokenizer"
+with=$(loss "$T/apart" --text "$T/text") without=$(loss "$T/apart" --text "$T/text" --no-padding)
+check 'whose evaluations leave it out too' [ "$with" = "$without" ]
+check 'what is not padding cannot be left out' refuses 2 'train.vocab: want at least the 300 entries of the tokenizer' \
+    train x "${llama[@]}" model.vocab=320 train.vocab=299 data.tokenizer="$T/base/tokenizer"
+check 'nor what is not there' refuses 2 'train.vocab: want at most model.vocab 320, got 321' \
+    train x "${llama[@]}" model.vocab=320 train.vocab=321
 
 # Tokenizers of other programs.
 check 'trains beside a Llama-3 style tokenizer' \

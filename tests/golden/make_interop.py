@@ -95,6 +95,19 @@ def gpt2(cfg, w, tokens):
     return norm(x, "ln_f") @ w["wte.weight"].T
 
 
+def llama3(frequency, s):
+    """As the authors published it: by wavelengths."""
+    wavelength = 2 * math.pi / frequency
+    shortest = s["original_max_position_embeddings"] / s["high_freq_factor"]
+    longest = s["original_max_position_embeddings"] / s["low_freq_factor"]
+    if wavelength < shortest:
+        return frequency
+    if wavelength > longest:
+        return frequency / s["factor"]
+    smooth = (s["original_max_position_embeddings"] / wavelength - s["low_freq_factor"]) / (s["high_freq_factor"] - s["low_freq_factor"])
+    return (1 - smooth) * frequency / s["factor"] + smooth * frequency
+
+
 def llama(cfg, w, tokens):
     def norm(x, name):
         return x / np.sqrt((x**2).mean(-1, keepdims=True) + cfg["rms_norm_eps"]) * w[name]
@@ -103,13 +116,18 @@ def llama(cfg, w, tokens):
         y = x @ w[name + ".weight"].T
         return y + w[name + ".bias"] if name + ".bias" in w else y
 
-    d_head = cfg["hidden_size"] // cfg["num_attention_heads"]
+    d_head = cfg.get("head_dim", cfg["hidden_size"] // cfg["num_attention_heads"])
+    scaling = cfg.get("rope_scaling") or cfg.get("rope_parameters") or {}
     theta = cfg["rope_theta"] if "rope_theta" in cfg else cfg["rope_parameters"]["rope_theta"]
 
     def rotary(x):
         heads, d = x.shape[1] // d_head, d_head
         x = x.reshape(len(x), heads, d)
         frequency = theta ** (-np.arange(0, d, 2) / d)
+        if scaling.get("rope_type") == "linear":
+            frequency = frequency / scaling["factor"]
+        if scaling.get("rope_type") == "llama3":
+            frequency = np.array([llama3(f, scaling) for f in frequency])
         angle = np.arange(len(x))[:, None] * frequency
         cos, sin = (np.concatenate([f(angle), f(angle)], -1)[:, None] for f in (np.cos, np.sin))
         half = np.concatenate([-x[..., d // 2 :], x[..., : d // 2]], -1)
@@ -151,12 +169,12 @@ def gpt2_weights(rng, inner, gain):
     return w
 
 
-def llama_weights(rng, inner, gain, attention_bias, tied, shared=D):
+def llama_weights(rng, inner, gain, attention_bias, tied, shared=D, wide=D):
     w = {"model.embed_tokens.weight": random(rng, V, D), "model.norm.weight": gain * random(rng, D, mean=1.0)}
     for i in range(L):
         p = f"model.layers.{i}."
-        for name, rows, columns in (("self_attn.q_proj", D, D), ("self_attn.k_proj", shared, D), ("self_attn.v_proj", shared, D),
-                                    ("self_attn.o_proj", D, D), ("mlp.gate_proj", inner, D), ("mlp.up_proj", inner, D),
+        for name, rows, columns in (("self_attn.q_proj", wide, D), ("self_attn.k_proj", shared, D), ("self_attn.v_proj", shared, D),
+                                    ("self_attn.o_proj", D, wide), ("mlp.gate_proj", inner, D), ("mlp.up_proj", inner, D),
                                     ("mlp.down_proj", D, inner)):
             w[p + name + ".weight"] = random(rng, rows, columns)
             if attention_bias and "self_attn" in name:
@@ -223,6 +241,15 @@ def main():
         w = llama_weights(r, 24, 1.0, True, False, shared=D // 2)
         return {n: x for n, x in w.items() if not n.endswith("o_proj.bias")}
     case("qwen2", 7, qwen, qwen_weights, llama, "F32", extra={"model.rotary_emb.inv_freq": (np.ones(2), "BOOL")})
+
+    # Heads wider, and narrower, than the model divided by them; angles scaled in both ways. Eight pairs a head,
+    # so that each of Llama 3's three kinds of waves is there.
+    long = dict(lla, head_dim=16, rope_theta=30.0, rope_scaling={
+        "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 40})
+    case("llama_long", 8, long, lambda r: llama_weights(r, 24, 1.0, False, False, shared=32, wide=32), llama, "F32")
+    linear = dict(lla, tie_word_embeddings=True, head_dim=4, rope_scaling={"rope_type": "linear", "factor": 2.5})
+    case("llama_linear", 9, linear, lambda r: llama_weights(r, 24, 1.0, False, True, shared=8, wide=8), llama, "F32")
 
 
 if __name__ == "__main__":

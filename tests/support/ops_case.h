@@ -79,10 +79,10 @@ struct head_options {
 
 void case_linear_forward(struct case_list *list, int N, int I, int O, int act, bool bias);
 void case_linear_backward(struct case_list *list, int N, int I, int O, int act, bool bias, bool din);
-void case_attention(struct case_list *list, int B, int T, int H, int D, double theta);
+void case_attention(struct case_list *list, int B, int T, int H, int D, struct rope rope);
 void case_head(struct case_list *list, int N, int C, int V, struct head_options o);
 /* pos_most: positions are drawn below it. */
-void case_decode(struct case_list *list, int B, int H, int D, int S, int pos_most, double theta);
+void case_decode(struct case_list *list, int B, int H, int D, int S, int pos_most, struct rope rope);
 void case_sample(struct case_list *list, int B, int V, double temperature, int top_k, double top_p);
 
 void cases_embed(struct case_list *list);

@@ -4,14 +4,23 @@
 enum { F_QKV, F_OUT, F_LSE };
 enum { B_QKV, B_OUT, B_LSE, B_DOUT, B_DQKV };
 enum { DIM_B, DIM_T, DIM_H, DIM_D };
-enum { REAL_THETA };
+enum { REAL_THETA, REAL_FACTOR, REAL_LOW, REAL_HIGH, REAL_ORIGINAL };
+
+static struct rope rope_of(const struct op_case *c)
+{
+    return (struct rope){.theta = (float)c->reals[REAL_THETA],
+                         .factor = (float)c->reals[REAL_FACTOR],
+                         .low = (float)c->reals[REAL_LOW],
+                         .high = (float)c->reals[REAL_HIGH],
+                         .original = (float)c->reals[REAL_ORIGINAL]};
+}
 
 static void call_forward(const struct ops *ops, struct backend *be, const struct op_case *c, void *const *p)
 {
     const struct attention_forward a = {.qkv = p[F_QKV],
                                         .out = p[F_OUT],
                                         .lse = p[F_LSE],
-                                        .rope_theta = (float)c->reals[REAL_THETA],
+                                        .rope = rope_of(c),
                                         .B = c->dims[DIM_B],
                                         .T = c->dims[DIM_T],
                                         .H = c->dims[DIM_H],
@@ -26,7 +35,7 @@ static void call_backward(const struct ops *ops, struct backend *be, const struc
                                          .lse = p[B_LSE],
                                          .dout = p[B_DOUT],
                                          .dqkv = p[B_DQKV],
-                                         .rope_theta = (float)c->reals[REAL_THETA],
+                                         .rope = rope_of(c),
                                          .B = c->dims[DIM_B],
                                          .T = c->dims[DIM_T],
                                          .H = c->dims[DIM_H],
@@ -41,23 +50,27 @@ static void prepare_backward(const struct op_case *c, void *const *host)
     call_forward(ops_reference(), NULL, c, forward);
 }
 
-static void set_dims(struct op_case *c, int B, int T, int H, int D, double theta)
+static void set_dims(struct op_case *c, int B, int T, int H, int D, struct rope rope)
 {
     c->dims[DIM_B] = B, c->dims[DIM_T] = T, c->dims[DIM_H] = H, c->dims[DIM_D] = D;
-    c->reals[REAL_THETA] = theta;
+    c->reals[REAL_THETA] = (double)rope.theta, c->reals[REAL_FACTOR] = (double)rope.factor;
+    c->reals[REAL_LOW] = (double)rope.low, c->reals[REAL_HIGH] = (double)rope.high;
+    c->reals[REAL_ORIGINAL] = (double)rope.original;
 }
 
-void case_attention(struct case_list *list, int B, int T, int H, int D, double theta)
+void case_attention(struct case_list *list, int B, int T, int H, int D, struct rope rope)
 {
     size_t all = (size_t)B * T * H * D, rows = (size_t)B * H * T;
-    struct op_case *c = case_new(list, "attention_forward", "B=%d T=%d H=%d D=%d theta=%g", B, T, H, D, theta);
-    set_dims(c, B, T, H, D, theta);
+    struct op_case *c = case_new(list, "attention_forward", "B=%d T=%d H=%d D=%d theta=%g factor=%g", B, T, H, D,
+                                 (double)rope.theta, (double)rope.factor);
+    set_dims(c, B, T, H, D, rope);
     c->call = call_forward;
-    c->buffers[case_add(c, "qkv", BUFFER_F32, theta > 0 ? BUFFER_INOUT : BUFFER_IN, 3 * all)].bound = 1e-6;
+    c->buffers[case_add(c, "qkv", BUFFER_F32, rope.theta > 0 ? BUFFER_INOUT : BUFFER_IN, 3 * all)].bound = 1e-6;
     c->buffers[case_add(c, "out", BUFFER_F32, BUFFER_SET, all)].bound = 3e-6;
     c->buffers[case_add(c, "lse", BUFFER_F32, BUFFER_SET, rows)].bound = 2e-6;
-    c = case_new(list, "attention_backward", "B=%d T=%d H=%d D=%d theta=%g", B, T, H, D, theta);
-    set_dims(c, B, T, H, D, theta);
+    c = case_new(list, "attention_backward", "B=%d T=%d H=%d D=%d theta=%g factor=%g", B, T, H, D, (double)rope.theta,
+                 (double)rope.factor);
+    set_dims(c, B, T, H, D, rope);
     c->call = call_backward;
     c->prepare = prepare_backward;
     case_add(c, "qkv", BUFFER_F32, BUFFER_IN, 3 * all);
@@ -67,6 +80,13 @@ void case_attention(struct case_list *list, int B, int T, int H, int D, double t
     c->buffers[case_add(c, "dqkv", BUFFER_F32, BUFFER_SET, 3 * all)].bound = 1e-5;
 }
 
+/* None, plain, all angles slowed down, and the long waves of 64 tokens. */
+static const struct rope ropes[] = {{0},
+                                    {.theta = 10000},
+                                    {.theta = 10000, .factor = 4},
+                                    {.theta = 500, .factor = 8, .low = 1, .high = 4, .original = 64}};
+enum { ROPES = sizeof ropes / sizeof ropes[0] };
+
 void cases_attention(struct case_list *list)
 {
     static const int shapes[][4] = {{1, 1, 1, 1},    {2, 1, 3, 32},    {1, 2, 1, 3},   {2, 7, 2, 5},
@@ -74,9 +94,8 @@ void cases_attention(struct case_list *list)
                                     {1, 257, 1, 48}, {1, 129, 1, 128}, {2, 193, 2, 32}};
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
         const int *d = shapes[s];
-        case_attention(list, d[0], d[1], d[2], d[3], 0);
-        if (d[3] % 2 == 0)
-            case_attention(list, d[0], d[1], d[2], d[3], 10000);
+        for (int r = 0; r < (d[3] % 2 == 0 ? ROPES : 1); r++)
+            case_attention(list, d[0], d[1], d[2], d[3], ropes[r]);
     }
 }
 
@@ -90,7 +109,7 @@ static void call_decode(const struct ops *ops, struct backend *be, const struct 
                                        .v_cache = p[D_V],
                                        .out = p[D_OUT],
                                        .pos = p[D_POS],
-                                       .rope_theta = (float)c->reals[REAL_THETA],
+                                       .rope = rope_of(c),
                                        .B = c->dims[DIM_B],
                                        .H = c->dims[DIM_H],
                                        .D = c->dims[DIM_D],
@@ -98,15 +117,15 @@ static void call_decode(const struct ops *ops, struct backend *be, const struct 
     ops->decode_attention(be, &a);
 }
 
-void case_decode(struct case_list *list, int B, int H, int D, int S, int pos_most, double theta)
+void case_decode(struct case_list *list, int B, int H, int D, int S, int pos_most, struct rope rope)
 {
-    struct op_case *c =
-        case_new(list, "decode_attention", "B=%d H=%d D=%d S=%d pos<%d theta=%g", B, H, D, S, pos_most, theta);
+    struct op_case *c = case_new(list, "decode_attention", "B=%d H=%d D=%d S=%d pos<%d theta=%g factor=%g", B, H, D, S,
+                                 pos_most, (double)rope.theta, (double)rope.factor);
     size_t all = (size_t)B * H * D;
-    set_dims(c, B, 0, H, D, theta);
+    set_dims(c, B, 0, H, D, rope);
     c->dims[DECODE_S] = S;
     c->call = call_decode;
-    c->buffers[case_add(c, "qkv", BUFFER_F32, theta > 0 ? BUFFER_INOUT : BUFFER_IN, 3 * all)].bound = 1e-6;
+    c->buffers[case_add(c, "qkv", BUFFER_F32, rope.theta > 0 ? BUFFER_INOUT : BUFFER_IN, 3 * all)].bound = 1e-6;
     c->buffers[case_add(c, "k_cache", BUFFER_F32, BUFFER_INOUT, all * (size_t)S)].bound = 1e-6;
     c->buffers[case_add(c, "v_cache", BUFFER_F32, BUFFER_INOUT, all * (size_t)S)].bound = 1e-6;
     c->buffers[case_add(c, "pos", BUFFER_I32, BUFFER_IN, (size_t)B)].high = pos_most;
@@ -144,11 +163,13 @@ void case_sample(struct case_list *list, int B, int V, double temperature, int t
 
 void cases_decode(struct case_list *list)
 {
-    case_decode(list, 1, 1, 1, 1, 1, 0);
-    case_decode(list, 3, 2, 32, 40, 40, 0);
-    case_decode(list, 2, 3, 64, 130, 130, 10000);
-    case_decode(list, 5, 1, 6, 9, 1, 10000);
-    case_decode(list, 2, 2, 7, 33, 33, 0);
+    case_decode(list, 1, 1, 1, 1, 1, ropes[0]);
+    case_decode(list, 3, 2, 32, 40, 40, ropes[0]);
+    case_decode(list, 2, 3, 64, 130, 130, ropes[1]);
+    case_decode(list, 2, 3, 64, 130, 130, ropes[2]);
+    case_decode(list, 3, 2, 32, 40, 40, ropes[3]);
+    case_decode(list, 5, 1, 6, 9, 1, ropes[1]);
+    case_decode(list, 2, 2, 7, 33, 33, ropes[0]);
     case_sample(list, 3, 1, 1, 0, 1);
     case_sample(list, 64, 101, 0, 0, 1);
     case_sample(list, 64, 101, 1, 0, 1);

@@ -11,9 +11,15 @@
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 
-const char *const tiny_model_names[TINY_MODEL_KINDS] = {
-    "rms learned gelu", "rms rope swiglu untied", "layernorm gelu_tanh biases", "layernorm rope swiglu",
-    "odd sizes",        "whole blocks",           "whole blocks, odd MLP"};
+const char *const tiny_model_names[TINY_MODEL_KINDS] = {"rms learned gelu",
+                                                        "rms rope swiglu untied",
+                                                        "layernorm gelu_tanh biases",
+                                                        "layernorm rope swiglu",
+                                                        "odd sizes",
+                                                        "whole blocks",
+                                                        "whole blocks, odd MLP",
+                                                        "wide heads, scaled angles",
+                                                        "narrow heads of whole blocks"};
 const char *const *const tiny_model_pairs[TINY_MODEL_KINDS] = {
     (const char *const[]){"model.norm=rmsnorm", NULL},
     (const char *const[]){"model.pos=rope", "model.mlp=swiglu", "model.d_ff=40", "model.tied=false", NULL},
@@ -25,6 +31,10 @@ const char *const *const tiny_model_pairs[TINY_MODEL_KINDS] = {
                           NULL},
     (const char *const[]){"model.d_model=32", "model.heads=2", "model.d_ff=37", "model.norm=layernorm",
                           "model.bias=true", NULL},
+    (const char *const[]){"model.heads=2", "model.d_attn=44", "model.pos=rope", "model.rope_scaling=llama3",
+                          "model.rope_original=64", "model.mlp=swiglu", NULL},
+    (const char *const[]){"model.d_model=96", "model.heads=4", "model.d_attn=64", "model.pos=rope",
+                          "model.rope_scaling=linear", "model.rope_factor=3", "model.norm=layernorm", NULL},
 };
 
 struct config tiny_model_config(const char *const *pairs)

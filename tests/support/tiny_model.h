@@ -18,7 +18,7 @@ void tiny_model_open(struct tiny_model *t, const struct config *cfg, const struc
 void tiny_model_close(struct tiny_model *t);
 
 /* Architectures that differ in what folding and decoding do; names[i] with pairs[i]. */
-enum { TINY_MODEL_KINDS = 7 };
+enum { TINY_MODEL_KINDS = 9 };
 extern const char *const tiny_model_names[TINY_MODEL_KINDS];
 extern const char *const *const tiny_model_pairs[TINY_MODEL_KINDS];
 

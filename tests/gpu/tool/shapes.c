@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/memory.h"
+#include "core/model/model.h"
 #include "tests/gpu/tool/tool.h"
 #include "tests/support/ops_case.h"
 
@@ -16,23 +17,24 @@ enum { ROWS = 1024 }; /* of the products: more than one tile in every direction 
 static struct op_case *cases_of(const struct config *cfg, bool tiny, int *count)
 {
     struct case_list list = {0};
-    const int C = (int)cfg->d_model, V = (int)cfg->vocab, H = (int)cfg->heads, T = (int)cfg->context, D = C / H;
+    const int C = (int)cfg->d_model, V = (int)cfg->vocab, H = (int)cfg->heads, T = (int)cfg->context;
+    const int A = (int)config_attn(cfg), D = A / H;
     const int N = tiny ? 24 : ROWS, F = (int)cfg->d_ff, batch = tiny ? 2 : 16;
     const int act = cfg->mlp == MLP_SWIGLU ? ACT_SWIGLU : cfg->mlp == MLP_GELU_TANH ? ACT_GELU_TANH : ACT_GELU;
     const int wide = act == ACT_SWIGLU ? 2 * F : F;
-    const double theta = cfg->pos == POS_ROPE ? cfg->rope_theta : 0;
-    case_linear_forward(&list, N, C, 3 * C, ACT_NONE, cfg->bias);
-    case_linear_backward(&list, N, C, 3 * C, ACT_NONE, cfg->bias, true);
-    case_linear_forward(&list, N, C, C, ACT_NONE, cfg->bias);
-    case_linear_backward(&list, N, C, C, ACT_NONE, cfg->bias, true);
+    const struct rope rope = model_rope(cfg);
+    case_linear_forward(&list, N, C, 3 * A, ACT_NONE, cfg->bias);
+    case_linear_backward(&list, N, C, 3 * A, ACT_NONE, cfg->bias, true);
+    case_linear_forward(&list, N, A, C, ACT_NONE, cfg->bias);
+    case_linear_backward(&list, N, A, C, ACT_NONE, cfg->bias, true);
     case_linear_forward(&list, N, C, wide, act, cfg->bias);
     case_linear_backward(&list, N, C, wide, ACT_NONE, cfg->bias, true);
     case_linear_forward(&list, N, F, C, ACT_NONE, cfg->bias);
     case_linear_backward(&list, N, F, C, act, cfg->bias, true);
-    case_linear_forward(&list, batch, C, 3 * C, ACT_NONE, cfg->bias); /* decoding */
-    case_attention(&list, 1, T, H, D, theta);
+    case_linear_forward(&list, batch, C, 3 * A, ACT_NONE, cfg->bias); /* decoding */
+    case_attention(&list, 1, T, H, D, rope);
     case_head(&list, N, C, V, (struct head_options){.gradients = true, .stats = true, .spread = 0.1});
-    case_decode(&list, batch, H, D, T, T, theta);
+    case_decode(&list, batch, H, D, T, T, rope);
     case_sample(&list, batch, V, 0.8, 0, 0.95);
     *count = list.count;
     return list.at;
