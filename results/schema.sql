@@ -78,7 +78,7 @@ CREATE TABLE attempt (
     attempt INTEGER NOT NULL,        -- from 1
     started INTEGER NOT NULL,
     ended INTEGER,
-    cause TEXT,                      -- done failed input stopped diverged memory disk signal timeout lost start cancelled; NULL: not ended
+    cause TEXT,                      -- done failed input stopped diverged memory disk signal timeout lost start cancelled preempted time-limit node revoked refused dependency; NULL: not ended
     text TEXT,
     code INTEGER,                    -- exit code
     signal INTEGER,

@@ -97,9 +97,19 @@ static void judge_by_outcome(struct scheduler *s, const struct job *job, const s
         break;
     case OUTCOME_STOPPED:
     case OUTCOME_CANCELLED:
+    case OUTCOME_PREEMPTED: /* no fault of the run's */
+    case OUTCOME_NODE:
+        break;
+    case OUTCOME_REVOKED: /* who ended it there wants it ended: 'taper retry' queues it again */
+        v->next = RUN_CANCELLED;
+        break;
+    case OUTCOME_REFUSED:
+    case OUTCOME_DEPENDENCY:
+        v->next = RUN_FAILED, v->counts = true;
         break;
     case OUTCOME_FAILED:
     case OUTCOME_TIMEOUT:
+    case OUTCOME_TIME_LIMIT:
     case OUTCOME_COUNT:
         judge_failure(s, job, run, v);
         break;
