@@ -3,7 +3,7 @@
 FLAVOUR ?= release
 BUILD   := build/$(FLAVOUR)
 CC      := gcc
-PKGS    := openblas jansson libsodium libpcre2-8 libuv yaml-0.1 sqlite3 zlib
+PKGS    := openblas jansson libsodium libpcre2-8 libuv yaml-0.1 sqlite3 zlib libxxhash
 VERSION := 0.1.0
 REVISION := $(shell git describe --always --dirty --exclude='*' 2>/dev/null || echo unknown)
 

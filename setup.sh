@@ -5,6 +5,7 @@ packages=(
     gcc g++ make pkg-config libc6-dev       # building (C++ only for the tests of the CUDA kernels)
     libopenblas-openmp-dev                  # matrix products on the CPU
     libjansson-dev libyaml-dev libsqlite3-dev libuv1-dev libpcre2-dev libsodium-dev zlib1g-dev
+    libxxhash-dev                           # digests of files
     libunistring-dev                        # Unicode's form C, for tokenizers that ask for it
     gnuplot-nox curl sqlite3                # figures, downloads, a shell for the database
     libcmocka-dev clang-14 libclang-rt-14-dev libomp-14-dev valgrind # tests: second compiler, sanitizers, leaks

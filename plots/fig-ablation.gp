@@ -1,7 +1,7 @@
 # The loss at the end against one key of the taper at a time, and below its change against the baseline of the same
 # seed: every seed a point, the line through their means.
 eval(frame)
-left = 62; right = 14; top = 62; bottom = 56 + 11 * caption_lines; between = 18
+left = 62; right = 14; top = 62 + key_more; bottom = 56 + 11 * caption_lines; between = 18
 has_change = 0
 do for [c=1:columns] { if (strlen(drawn(c, 3)) > 0) { has_change = 1 } }
 panels = has_change ? 2 : 1

@@ -1,12 +1,6 @@
--- A column a key. Rows 1: loss at the end; 2: that of the baseline, at every value; 3: the change
--- against the baseline of the same seed, in percent.
-WITH many AS (SELECT count(DISTINCT size) > 1 AS sizes FROM ablation),
-groups AS (SELECT DISTINCT key, rest, label, named, size FROM ablation),
-doubled AS (SELECT key, label, named, size, count(*) > 1 AS twice FROM groups GROUP BY key, label, named, size),
-line AS (
-    SELECT a.*, a.label || a.named || iif((SELECT sizes FROM many), ' ' || a.size, '') ||
-        iif(d.twice, ' ' || dense_rank() OVER (PARTITION BY a.key, a.label, a.named, a.size ORDER BY a.rest), '') AS name
-    FROM ablation a JOIN doubled d USING (key, label, named, size))
+-- A column a key, its lines those on this page. Rows 1: loss at the end; 2: that of the baseline, at every value; 3: the
+-- change against the baseline of the same seed, in percent.
+WITH line AS (SELECT l.* FROM page JOIN ablation_line l ON l.line = page.grp)
 SELECT key AS col, 1 AS row, name AS series, seed, value AS x, val_loss AS y,
     instr('gate.end gate.shape aux.lambda', key) AS ordered, place AS position
 FROM line

@@ -1,11 +1,12 @@
 # Bars of tokens a second, a group a batch and context; over a bar its speedup over computing the norms.
 eval(frame)
-left = 70; right = 14; top = 50; bottom = 6 + 11 * caption_lines; between = 62
+left = 84; right = 14; top = 50; bottom = 6 + 11 * caption_lines; between = 62
 cell_w = width - left - right
 cell_h = (height - top - bottom - between * columns) / columns
-norms(s) = series_name[s] eq "baseline" ? 1 : series_name[s] eq "unfused" ? 2 : 3
-bar_hue(s) = word("#4d4d4d #56b4e9 #f2dcb8", norms(s))
-shift(s) = (norms(s) - 2) * 0.28
+# The way's own colour as in every figure; in black and white the bars are told apart by how dark they are.
+bar(s) = series > 1 ? (s - 1.0) / (series - 1) : 0      # 0 for the first of a group, 1 for the last
+wide = 0.84 / series
+shift(s) = (s - (series + 1) / 2.0) * wide
 most = 0
 do for [c=1:columns] { if (category_count[c] > most) { most = category_count[c] } }
 array over_y[columns * most * series]
@@ -24,7 +25,7 @@ do for [c=1:columns] {
         }
     }
 }
-set boxwidth 0.26
+set boxwidth 0.93 * wide
 set multiplot
 do for [c=1:columns] {
     set lmargin at screen pixel_x(left)
@@ -54,9 +55,9 @@ do for [c=1:columns] {
             font ",10"
     } else { unset key }
     plot for [s in drawn(c, 1)] $lines index set_of(c, 1, at(s)) using ($1 + shift(at(s))):2 with boxes \
-             fc rgb bar_hue(at(s)) fs solid 1.0 border lc rgb "#333333" dt solid lw 1 title series_name[at(s)], \
+             fc rgb colour(at(s)) fs solid 0.8 - 0.55 * bar(at(s)) border lc rgb "#333333" dt solid lw 1 title series_name[at(s)], \
          for [s in drawn(c, 1)] $lines index set_of(c, 1, at(s)) using ($1 + shift(at(s))):3:(0):($4 - $3) \
-             with vectors nohead lc rgb (norms(at(s)) == 1 ? "#999999" : "#000000") lw 1.2 dt solid notitle
+             with vectors nohead lc rgb "#000000" lw 1.2 dt solid notitle
     print say_axes(c, 1)
     unset label 1
     unset label 2

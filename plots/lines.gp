@@ -2,9 +2,10 @@
 # The figure sets: panels, panel_row[p] (the row of the data drawn there), panel_label[p], panel_over[p] (a row drawn
 # over it in thin dots, 0 for none), panel_scale[p] ("", "log", "wide": log where the values span three decades or
 # more, "zero": with a line at 0), panel_empty[p] (what to say without values). Row 2 is the gate of every line, drawn
-# behind on an axis of its own.
+# behind on an axis of its own. A figure whose lines are not its groups sets name_columns: a lone one is named too.
 eval(frame)
-left = 66; right = 46; top = columns > 1 ? 74 : 62; bottom = 54 + 11 * caption_lines; between_x = 52; between_y = 14
+names_columns = columns > 1 || exists("name_columns")
+left = 66; right = 46; top = (names_columns ? 74 : 62) + key_more; bottom = 54 + 11 * caption_lines; between_x = 52; between_y = 14
 cell_w = (width - left - right - between_x * (columns - 1)) / columns
 cell_h = (height - top - bottom - between_y * (panels - 1)) / panels
 has_gate = 0
@@ -61,7 +62,7 @@ do for [c=1:columns] {
             set y2label "gate" offset -2.4,0 textcolor rgb "#888888"
         } else { unset y2tics; unset y2label }
         set y2range [0:1.02]
-        if (columns > 1 && p == 1) {
+        if (names_columns && p == 1) {
             set label 3 column_name[c] at graph 0.5, graph 1 offset 0,0.6 center font ",10"
         } else { unset label 3 }
         # gnuplot goes through an empty list once, with an empty word: nothing may come of that.

@@ -35,11 +35,12 @@ pixel_y(y) = 1 - y / (1.0 * height)
 frame = 'set label 1 title_text at screen pixel_x(10), screen pixel_y(16) left font ",13" front;' . \
         'set label 2 caption at screen pixel_x(10), screen pixel_y(height - 12 - 11 * (caption_lines - 1)) left ' . \
         'font ",8" textcolor rgb "#555555" front'
+key_more = 13 * (key_rows - 2)                     # pixels of a key of more than two rows
 # The key has a plot of its own across the canvas, since it would have to fit a panel's width otherwise.
 before_key = 'set lmargin at screen pixel_x(20); set rmargin at screen pixel_x(width - 20); ' . \
-             'set tmargin at screen pixel_y(24); set bmargin at screen pixel_y(58); ' . \
+             'set tmargin at screen pixel_y(24); set bmargin at screen pixel_y(58 + key_more); ' . \
              'unset border; unset tics; unset grid; ' . \
-             'set key at screen 0.5, screen pixel_y(27) center top horizontal maxrows 2 samplen 2.6 ' . \
+             'set key at screen 0.5, screen pixel_y(27) center top horizontal maxcols key_columns samplen 2.6 ' . \
              'spacing 1.1 width 1 font ",10"; set xrange [0:1]; set yrange [0:1]'
 after_key = 'unset key; unset label 1; unset label 2; set border 3 lc rgb "#555555" lw 0.8; ' . \
             'set xtics nomirror out scale 0.6 textcolor rgb "#333333"; ' . \

@@ -4,8 +4,10 @@
 
 DROP VIEW IF EXISTS temp.step_shown;
 DROP VIEW IF EXISTS temp.run_against_baseline;
+DROP VIEW IF EXISTS temp.ablation_line;
 DROP VIEW IF EXISTS temp.ablation;
 DROP TABLE IF EXISTS temp.page;
+DROP TABLE IF EXISTS temp.page_line;
 DROP VIEW IF EXISTS temp.run_drawn;
 
 -- The logged steps of the runs shown.
@@ -21,4 +23,6 @@ FROM run_shown WHERE val_loss IS NOT NULL AND baseline_val_loss IS NOT NULL;
 
 -- The groups of the figure that is being drawn, and their runs.
 CREATE TEMP TABLE page (grp INTEGER PRIMARY KEY);
+-- And its lines, where the figure and not the groups name them.
+CREATE TEMP TABLE page_line (place INTEGER PRIMARY KEY, line TEXT NOT NULL);
 CREATE TEMP VIEW run_drawn AS SELECT r.* FROM page JOIN run_shown r ON r.grp = page.grp;

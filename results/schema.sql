@@ -168,6 +168,7 @@ CREATE TABLE bench (
     repeats INTEGER,
     device TEXT,
     attempt INTEGER,
+    beside INTEGER,                  -- other workers on the same device before or after; NULL: not known
     PRIMARY KEY (run, kind, variant, batch, context, weights)
 ) STRICT, WITHOUT ROWID;
 
@@ -195,6 +196,21 @@ CREATE TABLE journal (
     bad INTEGER NOT NULL,            -- of these, not understood
     step INTEGER NOT NULL,           -- the last step logged
     seen INTEGER NOT NULL            -- when it last grew
+) STRICT, WITHOUT ROWID;
+
+-- Trainings that are done and are to be done again. Until the first step row of a later attempt comes, the rows that are
+-- there are those of the training before.
+CREATE TABLE redo (
+    run TEXT PRIMARY KEY REFERENCES run (id),
+    since INTEGER,                   -- the last attempt before it was asked for; NULL: not asked for, only how is known
+    cleared INTEGER NOT NULL DEFAULT 0, -- the directory is free for the new training: no way back
+    next_config TEXT,                -- how the next one is to be computed, as its sweep was last submitted; NULL: as before
+    next_wants TEXT,
+    next_shape TEXT,
+    config TEXT,                     -- of the run as it was, should the wish be taken back
+    wants TEXT,
+    shape TEXT,
+    ended INTEGER
 ) STRICT, WITHOUT ROWID;
 
 -- What the program needs to know about the database itself.

@@ -43,8 +43,15 @@ SELECT run, step, split, iif(typeof(loss) = 'text', NULL, loss) AS loss, tokens 
 CREATE VIEW bench_numeric AS
 SELECT run, kind, variant, batch, context, weights,
     iif(typeof(tokens_per_s) = 'text', NULL, tokens_per_s) AS tokens_per_s,
-    iif(typeof(ms) = 'text', NULL, ms) AS ms, repeats, device
+    iif(typeof(ms) = 'text', NULL, ms) AS ms, repeats, device, beside
 FROM bench;
+
+-- Runs by what their rows are of: one that is being redone is done until rows of the new training take their place.
+CREATE VIEW run_shown_state AS
+SELECT r.id, r.seed, r.params, r.steps, r.val_loss, r.fold_error, r.created, r.started, r.attempts, r.device, r.host,
+    r.version, r.config, d.run IS NOT NULL AS redoing,
+    iif(d.run IS NULL, r.state, 'done') AS state, iif(d.run IS NULL, r.ended, d.ended) AS ended
+FROM run r LEFT JOIN redo d ON d.run = r.id AND d.since IS NOT NULL;
 
 -- The runs of every sweep at each place they have there: a run that is the same at several points of the grid has a row
 -- for each, with the point's keys in `point`. val_loss is NULL unless the run
@@ -56,7 +63,7 @@ SELECT m.sweep, m.variant, m.point, m.position, r.id AS run, r.seed, r.state, r.
     r.created, r.started, r.ended, r.attempts, r.device, r.host, r.version,
     r.config ->> '$."model.size"' AS size,
     r.config
-FROM sweep_run m JOIN run r ON r.id = m.run;
+FROM sweep_run m JOIN run_shown_state r ON r.id = m.run;
 
 -- The same with each run once for every name it has there, at its first point: what tables and figures start from.
 CREATE VIEW run_in_sweep AS

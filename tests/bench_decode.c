@@ -12,7 +12,6 @@
 #include <omp.h>
 
 #include "core/cpu/gemv.h"
-#include "core/cpu/team.h"
 #include "core/decode/decoder.h"
 #include "core/base/memory.h"
 #include "core/base/parallel.h"
@@ -257,21 +256,21 @@ struct reading {
     float sums[64];
 };
 
-static void read_share(void *arg, int thread)
+static void read_share(void *arg, int thread, int threads)
 {
     struct reading *r = arg;
     size_t begin, end;
-    parallel_share(r->count, 4096, thread, r->threads, &begin, &end);
+    parallel_share(r->count, 4096, thread, threads, &begin, &end);
     r->sums[thread % 64] = gemv_best()->read(r->data + begin, end - begin);
 }
 
 /* Milliseconds to read as many bytes as the weights have, over and over, as decoding does. */
-static void time_reading(struct team *team, struct reading *r, struct series *s)
+static void time_reading(struct reading *r, struct series *s)
 {
     settle();
     for (int i = 0; i < TIMED; i++) {
         double begin = now_ms();
-        team_run(team, read_share, r);
+        parallel_run(r->threads, read_share, r);
         s->ms[s->count++] = now_ms() - begin;
     }
 }
@@ -311,7 +310,6 @@ static void print_row(const char *size, const char *what, struct series *s, doub
 struct subjects {
     struct plain plain;
     struct decoder *fp32, *bf16;
-    struct team *team;
     struct reading reading;
 };
 
@@ -323,8 +321,6 @@ static int open_subjects(struct subjects *s, const struct model *m, int threads,
     o.weights = WEIGHTS_BF16;
     if (!status)
         status = decoder_create(&s->bf16, m, &o, err);
-    if (!status)
-        status = team_create(&s->team, threads, err);
     if (status)
         return status;
     plain_open(&s->plain, m);
@@ -356,7 +352,7 @@ static int measure(const char *size, const struct model *m, int threads, struct 
         time_plain(&s.plain, &plain);
         time_ours(s.fp32, m, &fp32);
         time_ours(s.bf16, m, &bf16);
-        time_reading(s.team, &s.reading, &reading);
+        time_reading(&s.reading, &reading);
     }
     if (!status) {
         const struct decoder_traffic full = decoder_traffic(s.fp32, PREFIX + TIMED / 2);
@@ -374,7 +370,6 @@ static int measure(const char *size, const struct model *m, int threads, struct 
     }
     plain_close(&s.plain);
     free((void *)s.reading.data);
-    team_destroy(s.team);
     decoder_destroy(s.fp32);
     decoder_destroy(s.bf16);
     return status;

@@ -98,7 +98,7 @@ static void measure(const char *dir, const char *what, int sites, long rows)
     check(store_open(&s, &home, STORE_WRITE, &err), &err);
     int length = snprintf(text, sizeof text, "sweep: bench\ngrid:\n  seed: {range: [1, %d]}\n", RUNS);
     check(spec_parse(&spec, text, (size_t)length, "bench.yaml", "/", NULL, &err), &err);
-    check(store_submit(s, &spec, digests, &submitted, &err), &err);
+    check(store_submit(s, &spec, digests, false, NULL, &submitted, &err), &err);
     check(store_runs_each(s, &(struct store_filter){.sweep = "bench"}, collect, &got, &err), &err);
     long steps = rows / (1 + sites) / RUNS;
     double bytes = 0;

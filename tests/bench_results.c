@@ -43,7 +43,7 @@ static void submit(struct store *s, const char *name, int seeds, int steps)
                                "  all+aux: {taper.sites: all, aux.lambda: 0.1}\ngrid: {seed: {range: [0, %d]}}\n",
                                name, steps, seeds - 1);
     check(spec_parse(&spec, text, strlen(text), "bench", "/", stderr, &err), &err);
-    check(store_submit(s, &spec, digests, &out, &err), &err);
+    check(store_submit(s, &spec, digests, false, NULL, &out, &err), &err);
     spec_fini(&spec);
     free(text);
 }

@@ -63,7 +63,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     check(home_init(&home, dir, true, &err), &err);
     check(store_open(&s, &home, STORE_WRITE, &err), &err);
     check(spec_parse(&spec, "sweep: f", 8, "f", "/", NULL, &err), &err);
-    check(store_submit(s, &spec, digests, &out, &err), &err);
+    check(store_submit(s, &spec, digests, false, NULL, &out, &err), &err);
     check(store_runs_each(s, &(struct store_filter){.limit = 1}, keep_id, NULL, &err), &err);
     spec_fini(&spec);
     in = intake_create(s, &home);

@@ -1,9 +1,7 @@
 /* Decoding: kernels against plain sums, the decoders against the whole forward, caches, batches and threads. */
 #include <math.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,7 +10,6 @@
 #include <cmocka.h>
 
 #include "core/cpu/gemv.h"
-#include "core/cpu/team.h"
 #include "core/decode/decoder.h"
 #include "core/trained/fold.h"
 #include "core/decode/generate.h"
@@ -197,90 +194,6 @@ static void test_bf16_rounds_to_even(void **state)
     assert_int_equal(gemv_bf16(INFINITY), 0x7f80);
     assert_int_equal(gemv_bf16(3.4028234e38f), 0x7f80); /* rounds past the largest */
     assert_true(isnan((double)bf16_value(NAN)));
-}
-
-/* ------------------------------------------------------------------------------------------- the team */
-
-struct counting {
-    struct team *team;
-    atomic_int here;
-    int phases[8]; /* written by thread t only */
-    int wrong;
-};
-
-static void count_phases(void *arg, int thread)
-{
-    struct counting *c = arg;
-    for (int i = 0; i < 200; i++) {
-        atomic_fetch_add(&c->here, 1);
-        team_barrier(c->team, thread);
-        if (atomic_load(&c->here) != team_threads(c->team) * (i + 1) && thread == 0)
-            c->wrong++;
-        c->phases[thread]++;
-        team_barrier(c->team, thread);
-    }
-}
-
-static void test_team_keeps_step(void **state)
-{
-    (void)state;
-    for (int threads = 1; threads <= 5; threads += 2) {
-        struct counting c = {.wrong = 0};
-        struct error err = {0};
-        assert_int_equal(team_create(&c.team, threads, &err), STATUS_OK);
-        for (int run = 0; run < 3; run++) {
-            atomic_store(&c.here, 0);
-            team_run(c.team, count_phases, &c);
-        }
-        for (int t = 0; t < threads; t++)
-            assert_int_equal(c.phases[t], 600);
-        assert_int_equal(c.wrong, 0);
-        team_destroy(c.team);
-    }
-}
-
-struct crowd {
-    cpu_set_t callers; /* the one processor of the caller */
-    int seen;          /* the member's */
-    bool crowding;
-};
-
-static void join_or_look(void *arg, int thread)
-{
-    struct crowd *c = arg;
-    if (thread == 1 && c->crowding)
-        assert_int_equal(sched_setaffinity(0, sizeof c->callers, &c->callers), 0);
-    else if (thread == 1)
-        c->seen = sched_getcpu();
-}
-
-/* A member that has come to the caller's processor has left it when the next run begins. */
-static void test_team_members_keep_apart(void **state)
-{
-    (void)state;
-    cpu_set_t before;
-    struct team *team;
-    struct error err = {0};
-    if (parallel_processors() < 2)
-        skip();
-    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
-    assert_int_equal(team_create(&team, 2, &err), STATUS_OK);
-    for (int cpu = 0, tried = 0; cpu < CPU_SETSIZE && tried < 4; cpu++) {
-        struct crowd c = {.seen = -1};
-        if (!CPU_ISSET((size_t)cpu, &before))
-            continue;
-        tried++;
-        CPU_ZERO(&c.callers);
-        CPU_SET((size_t)cpu, &c.callers);
-        assert_int_equal(sched_setaffinity(0, sizeof c.callers, &c.callers), 0);
-        c.crowding = true;
-        team_run(team, join_or_look, &c);
-        c.crowding = false;
-        team_run(team, join_or_look, &c);
-        assert_true(c.seen >= 0 && c.seen != cpu && CPU_ISSET((size_t)c.seen, &before));
-    }
-    team_destroy(team);
-    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
 }
 
 /* ------------------------------------------------------------------------------------------- decoders */
@@ -537,8 +450,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_products_at_every_level), cmocka_unit_test(test_attention_at_every_level),
-        cmocka_unit_test(test_bf16_rounds_to_even),     cmocka_unit_test(test_team_keeps_step),
-        cmocka_unit_test(test_team_members_keep_apart), cmocka_unit_test(test_decoders_equal_the_forward),
+        cmocka_unit_test(test_bf16_rounds_to_even),     cmocka_unit_test(test_decoders_equal_the_forward),
         cmocka_unit_test(test_norms_change_in_place),   cmocka_unit_test(test_decoder_refuses),
         cmocka_unit_test(test_cache_changes_nothing),   cmocka_unit_test(test_windows_slide_in_jumps),
         cmocka_unit_test(test_sampler_equals_the_op),

@@ -323,6 +323,85 @@ static void test_checksums(void **state)
     expect_text(&err, "no recorded SHA-256");
 }
 
+/* A page instead of the file is neither taken nor pinned, whatever it is called, and costs nothing that was there. */
+static void test_portal(void **state)
+{
+    struct place *p = *state;
+    struct error err;
+    struct stat st;
+    p->server.control->mode = HTTP_PORTAL;
+    assert_int_equal(get(p, NULL, &err), STATUS_BAD_INPUT);
+    expect_text(&err, "the server sends text/html");
+    write_part(p, content, 1000);
+    assert_int_equal(get(p, NULL, &err), STATUS_BAD_INPUT);
+    assert_int_equal(stat(p->part, &st), 0);
+    assert_int_equal(st.st_size, 1000);
+    assert_int_equal(unlink(p->part), 0);
+    p->server.control->mode = HTTP_SLY;
+    assert_int_equal(get(p, NULL, &err), STATUS_BAD_INPUT);
+    expect_text(&err, "got a page of 64 bytes that begins with <html");
+    assert_int_not_equal(access(p->path, F_OK), 0);
+    assert_int_not_equal(access(p->record, F_OK), 0);
+    assert_int_not_equal(access(p->part, F_OK), 0);
+    p->server.control->mode = HTTP_ASIDE;
+    assert_int_equal(get(p, NULL, &err), STATUS_FAILED);
+    expect_text(&err, "rotocol");
+    p->server.control->mode = HTTP_SERVE;
+    assert_int_equal(get(p, NULL, &err), STATUS_OK);
+    expect_content(p);
+}
+
+/* A set's own address is held against what was published. */
+static void test_published(void **state)
+{
+    struct place *p = *state;
+    struct error err = {0};
+    char *path;
+    struct fetch_file file = *p->file;
+    struct fetch_set set = *p->set;
+    assert_int_equal(strlen(p->set->files[0].sha256), 64);
+    assert_int_equal(strlen(p->set->files[1].sha256), 64);
+    set.base = p->server.base;
+    assert_int_equal(fetch_get(&set, &file, NULL, NULL, &path, NULL, &err), STATUS_BAD_INPUT);
+    expect_text(&err, "want 22502601 bytes, got 300000");
+    assert_int_not_equal(access(p->path, F_OK), 0);
+    file.size = SIZE;
+    assert_int_equal(fetch_get(&set, &file, NULL, NULL, &path, NULL, &err), STATUS_BAD_INPUT);
+    expect_text(&err, "wrong SHA-256: want 6874bae9");
+    p->server.control->mode = HTTP_ENDLESS; /* no more is taken than there should be, but for what is under way */
+    assert_int_equal(fetch_get(&set, &file, NULL, NULL, &path, NULL, &err), STATUS_BAD_INPUT);
+    expect_text(&err, "want at most 300000 bytes, got more");
+    p->server.control->mode = HTTP_SERVE;
+    file.sha256 = content_sum;
+    assert_int_equal(fetch_get(&set, &file, NULL, NULL, &path, NULL, &err), STATUS_OK);
+    free(path);
+    expect_content(p);
+}
+
+/* What is asked of curl, by one that only writes it down. */
+static void test_https_stays(void **state)
+{
+    struct place *p = *state;
+    struct error err = {0};
+    char *old = memory_string(getenv("PATH")), *path, *said = file_join(p->cache, "asked");
+    static const char script[] = "#!/bin/sh\necho \"$@\" > \"${0%/*}/asked\"\nexit 60\n";
+    free(data_file_write(p->cache, "curl", script, sizeof script - 1));
+    char *program = file_join(p->cache, "curl"), *paths = memory_format("%s:%s", p->cache, old);
+    assert_int_equal(chmod(program, 0755), 0);
+    setenv("PATH", paths, 1);
+    int status = fetch_get(p->set, p->file, "https://127.0.0.1:9/x", NULL, &path, NULL, &err);
+    setenv("PATH", old, 1);
+    assert_int_equal(status, STATUS_FAILED);
+    size_t size;
+    char *asked = (char *)data_file_read(said, &size);
+    assert_non_null(strstr(asked, "--proto-redir =https --max-redirs 10"));
+    free(asked);
+    free(paths);
+    free(program);
+    free(said);
+    free(old);
+}
+
 static void test_no_curl(void **state)
 {
     struct place *p = *state;
@@ -403,7 +482,7 @@ int main(void)
     unsetenv("TAPER_TINYSTORIES_URL");
     uint64_t seed = 1;
     for (size_t i = 0; i < SIZE; i++)
-        content[i] = (unsigned char)data_random(&seed, 256);
+        content[i] = (unsigned char)('a' + data_random(&seed, 26));
     unsigned char sum[crypto_hash_sha256_BYTES];
     crypto_hash_sha256(sum, content, SIZE);
     sodium_bin2hex(content_sum, sizeof content_sum, sum, sizeof sum);
@@ -413,6 +492,7 @@ int main(void)
         WITH_SERVER(test_broken_for_good), WITH_SERVER(test_killed),         WITH_SERVER(test_no_ranges),
         WITH_SERVER(test_complete_part),   WITH_SERVER(test_too_long_part),  WITH_SERVER(test_missing),
         WITH_SERVER(test_no_server),       WITH_SERVER(test_checksums),      WITH_SERVER(test_no_curl),
+        WITH_SERVER(test_portal),          WITH_SERVER(test_published),      WITH_SERVER(test_https_stays),
         WITH_SERVER(test_full_disk),       cmocka_unit_test(test_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

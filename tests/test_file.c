@@ -1,10 +1,13 @@
 /* Files written whole or not at all, and outputs that are no files. */
+#include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,6 +48,30 @@ static int count_files(void)
     int code = system(command);
     free(command);
     return WEXITSTATUS(code);
+}
+
+/* What a stream forgot is found out: a reader of "Input/output error" looks for a broken disk. */
+static void why_a_write_failed(void **state)
+{
+    (void)state;
+    char *path = file_join(folder, "big"), block[65536] = {1};
+    struct file_writer w;
+    struct error err = {0};
+    struct rlimit before, small = {.rlim_cur = 100000};
+    getrlimit(RLIMIT_FSIZE, &before);
+    small.rlim_max = before.rlim_max;
+    void (*old)(int) = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(file_create(&w, path, NULL), STATUS_OK);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    for (int i = 0; i < 4; i++)
+        fwrite(block, 1, sizeof block, w.stream);
+    int status = file_commit(&w, &err);
+    setrlimit(RLIMIT_FSIZE, &before);
+    signal(SIGXFSZ, old);
+    assert_int_equal(status, STATUS_DISK);
+    assert_non_null(strstr(err.text, strerror(EFBIG)));
+    assert_int_equal(access(path, F_OK), -1);
+    free(path);
 }
 
 static void old_until_committed(void **state)
@@ -121,7 +148,8 @@ static void leftovers_alone_are_removed(void **state)
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-    const struct CMUnitTest tests[] = {CASE(old_until_committed), CASE(devices_are_written_to),
-                                       CASE(directories_are_refused_at_once), CASE(leftovers_alone_are_removed)};
+    const struct CMUnitTest tests[] = {CASE(old_until_committed), CASE(why_a_write_failed),
+                                       CASE(devices_are_written_to), CASE(directories_are_refused_at_once),
+                                       CASE(leftovers_alone_are_removed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

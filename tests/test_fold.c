@@ -232,7 +232,7 @@ static void test_bad_files_are_understood(void **state)
     wide->shape[0] = 4;
     wide->shape[1] = 6;
     tensor_named(&b, "final_norm.c")->name = "final_norm.cc";
-    assert_int_equal(safetensors_write(bad, b.tensors, b.count, metadata, &err), STATUS_OK);
+    assert_int_equal(safetensors_write(bad, NULL, b.tensors, b.count, metadata, &err), STATUS_OK);
     expect_refusal(bad, (const char *const[]){"bad: tensor blocks.0.attn.out.weight: missing, want shape [24, 24]",
                                               "tensor blocks.0.attn.outt.weight: no part of the model",
                                               "tensor blocks.1.mlp_norm.gamma: want shape [24], got [4, 6]",
@@ -244,7 +244,7 @@ static void test_bad_files_are_understood(void **state)
     numbers[4] = INFINITY;
     tensor_named(&b, "blocks.1.attn_norm.gamma_tilde")->data = numbers;
     tensor_named(&b, "final_norm.c")->data = numbers + 4;
-    assert_int_equal(safetensors_write(bad, b.tensors, b.count, metadata, &err), STATUS_OK);
+    assert_int_equal(safetensors_write(bad, NULL, b.tensors, b.count, metadata, &err), STATUS_OK);
     expect_refusal(
         bad, (const char *const[]){"tensor blocks.1.attn_norm.gamma_tilde: 2 of 24 numbers are not finite; nan at [3]",
                                    "tensor final_norm.c: 1 of 1 numbers are not finite; inf at [0]", NULL});
@@ -252,13 +252,13 @@ static void test_bad_files_are_understood(void **state)
     /* Metadata that does not fit. */
     json_t *other = json_deep_copy(metadata);
     json_object_set_new(other, "folded", json_string("internal"));
-    assert_int_equal(safetensors_write(bad, b.file.tensors, b.count, other, &err), STATUS_OK);
+    assert_int_equal(safetensors_write(bad, NULL, b.file.tensors, b.count, other, &err), STATUS_OK);
     expect_refusal(bad, (const char *const[]){"__metadata__.folded is internal, but taper.sites is all", NULL});
     json_object_set_new(other, "folded", json_string("some"));
-    assert_int_equal(safetensors_write(bad, b.file.tensors, b.count, other, &err), STATUS_OK);
+    assert_int_equal(safetensors_write(bad, NULL, b.file.tensors, b.count, other, &err), STATUS_OK);
     expect_refusal(bad, (const char *const[]){"want none, internal or all, got 'some'", NULL});
     json_object_del(other, "config");
-    assert_int_equal(safetensors_write(bad, b.file.tensors, b.count, other, &err), STATUS_OK);
+    assert_int_equal(safetensors_write(bad, NULL, b.file.tensors, b.count, other, &err), STATUS_OK);
     expect_refusal(bad, (const char *const[]){"no configuration in __metadata__.config", NULL});
     json_decref(other);
 

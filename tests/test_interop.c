@@ -340,7 +340,7 @@ static void test_prefix_and_buffers_change_nothing(void **state)
     }
     for (size_t i = 0; i < count; i++)
         tensors[i].name = names[i];
-    assert_int_equal(safetensors_write(file, tensors, count, NULL, &err), STATUS_OK);
+    assert_int_equal(safetensors_write(file, NULL, tensors, count, NULL, &err), STATUS_OK);
     safetensors_close(&f);
     assert_int_equal(safetensors_open(&f, file, &err), STATUS_OK);
     assert_non_null(safetensors_find(&f, "transformer.h.1.attn.masked_bias"));

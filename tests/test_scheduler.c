@@ -79,7 +79,7 @@ static void failures_are_retried_with_growing_delays(void **state)
     }
     assert_true(waited[1] >= 40 && waited[2] >= 90 && waited[3] >= 180);
     struct store_changed changed;
-    assert_int_equal(store_retry(bed.store, "a", NULL, &changed, NULL), STATUS_OK);
+    assert_int_equal(store_retry(bed.store, "a", NULL, false, &changed, NULL), STATUS_OK);
     scheduler_kick(bed.scheduler);
     bed_turn();
     assert_int_equal(bed.executor.count, 5); /* at once, with its retries back */
@@ -94,6 +94,24 @@ static void attempt_is(const char *run, int number, enum outcome want)
     assert_int_equal(store_attempt_get(bed.store, run, number, &attempt, NULL), STATUS_OK);
     assert_string_equal(attempt.cause, outcome_name(want));
     store_attempt_fini(&attempt);
+}
+
+static int64_t counted(const char *sql)
+{
+    struct store_rows *rows = NULL;
+    bool found = false;
+    assert_int_equal(store_rows_open(&rows, bed.store, "test", sql, NULL), STATUS_OK);
+    assert_int_equal(store_rows_next(rows, &found, NULL), STATUS_OK);
+    assert_true(found);
+    int64_t n = store_rows_at(rows, 0).integer;
+    store_rows_close(rows);
+    return n;
+}
+
+static int keep_run(void *arg, const struct store_run *run)
+{
+    *(struct store_run *)arg = *run;
+    return 0;
 }
 
 /* Too little memory is told apart from other failures, and tried again like them. Whatever the log's last line says. */
@@ -112,6 +130,24 @@ static void memory_that_ran_out(void **state)
         assert_int_equal(bed_run(i).failures, i + 1);
         attempt_is(run.id, i + 1, outcomes[i]);
     }
+    bed_state_is(2, RUN_FAILED);
+    bed_close();
+}
+
+/* Beside others nobody knows who took it: that counts for nothing, and the run goes on when there is more. */
+static void memory_that_ran_out_beside_others(void **state)
+{
+    (void)state;
+    bed_open(2, 0.02);
+    bed_submit("a", 0, 1, "run: {retries: 0}");
+    bed_until_started(2);
+    bed_ends_with(0, OUTCOME_MEMORY, -1, "out of memory");
+    bed_state_is(0, RUN_QUEUED);
+    assert_int_equal(bed_run(0).failures, 0);
+    assert_non_null(strstr(scheduler_trouble(bed.scheduler), "memory: out of memory"));
+    bed_until_started(3); /* after a while */
+    bed_ends(1, OUTCOME_DONE);
+    bed_ends_with(2, OUTCOME_MEMORY, -1, "out of memory"); /* alone: its own need */
     bed_state_is(2, RUN_FAILED);
     bed_close();
 }
@@ -157,6 +193,7 @@ static void what_does_not_count(void **state)
     bed_turn();
     bed_ends(0, OUTCOME_LOST);
     bed_ends(1, OUTCOME_START);
+    bed_until_started(3);
     bed_ends(2, OUTCOME_STOPPED);
     assert_int_equal(bed.executor.count, 4);
     assert_int_equal(bed_run(3).failures, 0);
@@ -181,25 +218,46 @@ static void lost_again_and_again_waits(void **state)
     bed_close();
 }
 
-static void a_start_that_fails_counts(void **state)
+/* Whatever the machine had none of, it is no fault of the runs: they wait, all of them, and go on by themselves. */
+static void a_start_that_fails_counts_for_nothing(void **state)
 {
     (void)state;
-    bed_open(1, 0);
+    bed_open(2, 0);
     bed.executor.refuse = true;
-    bed_submit("a", 0, 0, "run: {retries: 2}");
+    bed_submit("a", 0, 9, "run: {retries: 0}");
     for (int i = 0; i < 20; i++)
         bed_turn();
-    struct store_run run;
-    struct store_rows *rows = NULL;
-    bool found = false;
-    assert_int_equal(store_rows_open(&rows, bed.store, "test", "SELECT id FROM run", NULL), STATUS_OK);
-    assert_int_equal(store_rows_next(rows, &found, NULL), STATUS_OK);
-    assert_true(found);
-    assert_int_equal(store_run_find(bed.store, store_rows_at(rows, 0).text, &run, NULL), STATUS_OK);
-    store_rows_close(rows);
-    assert_int_equal(run.state, RUN_FAILED);
-    assert_int_equal(run.attempts, 3);
-    assert_int_equal(slots_free(bed.executor.base.slots, DEVICE_CPU), 1);
+    assert_int_equal(bed.executor.count, 0);
+    assert_int_equal(counted("SELECT count(*) FROM run WHERE state = 'queued' AND failures = 0"), 10);
+    assert_int_equal(counted("SELECT count(*) FROM attempt"), 1); /* one found out for all */
+    assert_int_equal(counted("SELECT count(*) FROM attempt WHERE cause = 'start'"), 1);
+    assert_string_equal(scheduler_trouble(bed.scheduler), "no processes left");
+    assert_int_equal(slots_free(bed.executor.base.slots, DEVICE_CPU), 2);
+    bed.executor.refuse = false;
+    bed_until_started(2);
+    assert_string_equal(scheduler_trouble(bed.scheduler), "");
+    assert_int_equal(counted("SELECT count(*) FROM event WHERE kind = 'held'"), 1);
+    bed_close();
+}
+
+/* What is wrong with the run itself ends that run, and holds nobody else up. */
+static void a_start_that_the_run_is_at_fault_for(void **state)
+{
+    (void)state;
+    char *dir = NULL;
+    bed_open(1, 0);
+    bed_submit("a", 0, 1, "run: {retries: 3}");
+    struct store_run first;
+    struct store_filter all = {.limit = 1};
+    assert_int_equal(store_runs_each(bed.store, &all, keep_run, &first, NULL), STATUS_OK);
+    dir = home_run_dir(&bed.home, first.id);
+    assert_int_equal(file_write_all(dir, "x", 1, NULL), STATUS_OK);
+    free(dir);
+    bed_until_started(1);
+    assert_int_equal(bed_run(0).seed, 1);
+    attempt_is(first.id, 1, OUTCOME_INPUT);
+    assert_int_equal(store_run_find(bed.store, first.id, &first, NULL), STATUS_OK);
+    assert_int_equal(first.state, RUN_FAILED);
     bed_close();
 }
 
@@ -318,7 +376,7 @@ static void a_slow_start_freezes_nothing(void **state)
     bed_close();
 }
 
-/* The answer may be that nothing came of it: that counts, and the slot is free again. */
+/* The answer may be that nothing came of it: the slot is free again, and it is tried once more. */
 static void a_start_may_fail_late(void **state)
 {
     (void)state;
@@ -327,11 +385,13 @@ static void a_start_may_fail_late(void **state)
     bed_submit("a", 0, 0, "run: {retries: 1}");
     bed_turn();
     bed_answers(0, "the batch system said no");
-    assert_int_equal(bed_run(0).failures, 1);
-    assert_int_equal(bed.executor.count, 2);
+    assert_int_equal(bed_run(0).failures, 0);
     attempt_is(bed_run(0).id, 1, OUTCOME_START);
-    bed_answers(1, "the batch system said no");
-    bed_state_is(1, RUN_FAILED);
+    assert_int_equal(slots_free(bed.executor.base.slots, DEVICE_CPU), 1);
+    bed_until_started(2);
+    bed_answers(1, NULL);
+    bed_ends(1, OUTCOME_DONE);
+    bed_state_is(1, RUN_DONE);
     assert_int_equal(slots_free(bed.executor.base.slots, DEVICE_CPU), 1);
     assert_int_equal(scheduler_live(bed.scheduler), 0);
     bed_close();
@@ -368,7 +428,7 @@ static void wanted_again_while_ending(void **state)
     assert_int_equal(store_cancel(bed.store, "a", NULL, "test", &changed, NULL), STATUS_OK);
     scheduler_cancel(bed.scheduler);
     assert_true(bed.executor.jobs[0].stopped && bed.executor.jobs[1].stopped);
-    assert_int_equal(store_retry(bed.store, NULL, bed_run(1).id, &changed, NULL), STATUS_OK);
+    assert_int_equal(store_retry(bed.store, NULL, bed_run(1).id, false, &changed, NULL), STATUS_OK);
     assert_int_equal(changed.queued, 1);
     bed_submit("a", 0, 0, ""); /* and the other by its sweep */
     bed_ends(0, OUTCOME_STOPPED);
@@ -438,11 +498,13 @@ int main(void)
                                        WITH_HOME(wide_runs_are_waited_for),
                                        WITH_HOME(failures_are_retried_with_growing_delays),
                                        WITH_HOME(memory_that_ran_out),
+                                       WITH_HOME(memory_that_ran_out_beside_others),
                                        WITH_HOME(what_diverged_is_not_tried_again),
                                        WITH_HOME(a_full_disk_counts_for_nothing),
                                        WITH_HOME(what_does_not_count),
                                        WITH_HOME(lost_again_and_again_waits),
-                                       WITH_HOME(a_start_that_fails_counts),
+                                       WITH_HOME(a_start_that_fails_counts_for_nothing),
+                                       WITH_HOME(a_start_that_the_run_is_at_fault_for),
                                        WITH_HOME(cancelled_only_when_gone),
                                        WITH_HOME(the_first_failure_takes_the_others_along),
                                        WITH_HOME(paused_sweeps_start_nothing),

@@ -133,7 +133,7 @@ static void resumes_between_removals(void **state)
     open_subject(&second, &cfg, ops_cpu());
     run_steps(&whole, STEPS, NULL);
     run_steps(&first, MIDDLE, NULL);
-    if (checkpoint_write(path, &first.t, &data, &err) || checkpoint_read(path, &second.t, &data, &err))
+    if (checkpoint_write(path, NULL, &first.t, &data, &err) || checkpoint_read(path, &second.t, &data, &err))
         fail_msg("%s", err.text);
     run_steps(&second, STEPS, NULL);
     float *want = model_download(&whole.m, whole.m.params), *got = model_download(&second.m, second.m.params);

@@ -50,6 +50,12 @@ static void gpus_are(const char *text)
     assert_int_equal(file_write_all(listing, text, strlen(text), NULL), STATUS_OK);
 }
 
+static bool take(struct slots *s, int pool, int count, struct slots_grant *grant)
+{
+    const struct slots_wish wish = {.pool = pool, .count = count};
+    return slots_take(s, &wish, grant);
+}
+
 static int processors(void)
 {
     cpu_set_t set;
@@ -70,7 +76,7 @@ static void cpu_slots_share_the_processors(void **state)
         for (int i = 0; i < n; i++) {
             char want[16];
             assert_int_equal(slots_free(s, DEVICE_CPU), n - i);
-            assert_true(slots_take(s, DEVICE_CPU, 1, &grants[i]));
+            assert_true(take(s, DEVICE_CPU, 1, &grants[i]));
             snprintf(want, sizeof want, "cpu:%d", i);
             assert_string_equal(grants[i].name, want);
             assert_string_equal(grants[i].device, "cpu");
@@ -79,9 +85,9 @@ static void cpu_slots_share_the_processors(void **state)
         }
         assert_int_equal(threads, n <= all ? all : n);
         struct slots_grant extra;
-        assert_false(slots_take(s, DEVICE_CPU, 1, &extra));
+        assert_false(take(s, DEVICE_CPU, 1, &extra));
         slots_give(s, &grants[n / 2]);
-        assert_true(slots_take(s, DEVICE_CPU, 1, &extra));
+        assert_true(take(s, DEVICE_CPU, 1, &extra));
         assert_string_equal(extra.name, grants[n / 2].name);
         slots_destroy(s);
     }
@@ -92,12 +98,12 @@ static void wide_runs_take_several(void **state)
     (void)state;
     struct slots *s = slots_create(&(struct slots_options){.cpu = 4});
     struct slots_grant one, wide, two;
-    assert_true(slots_take(s, DEVICE_CPU, 1, &one));
-    assert_false(slots_take(s, DEVICE_CPU, 4, &wide));
+    assert_true(take(s, DEVICE_CPU, 1, &one));
+    assert_false(take(s, DEVICE_CPU, 4, &wide));
     assert_int_equal(slots_free(s, DEVICE_CPU), 3); /* a refusal takes nothing */
-    assert_true(slots_take(s, DEVICE_CPU, 2, &wide));
+    assert_true(take(s, DEVICE_CPU, 2, &wide));
     assert_string_equal(wide.name, "cpu:1,2");
-    assert_true(slots_take(s, DEVICE_CPU, 1, &two));
+    assert_true(take(s, DEVICE_CPU, 1, &two));
     assert_string_equal(two.name, "cpu:3");
     slots_give(s, &wide);
     assert_int_equal(slots_free(s, DEVICE_CPU), 2);
@@ -113,7 +119,7 @@ static void grants_are_taken_again_by_name(void **state)
     struct slots_grant g, h;
     slots_adopt(s, "cpu:1", &g);
     assert_int_equal(g.pool, DEVICE_CPU);
-    assert_true(slots_take(s, DEVICE_CPU, 1, &h));
+    assert_true(take(s, DEVICE_CPU, 1, &h));
     assert_string_equal(h.name, "cpu:0");
     assert_int_equal(slots_free(s, DEVICE_CPU), 0);
     slots_give(s, &g);
@@ -146,16 +152,16 @@ static void gpus_fill_evenly(void **state)
     assert_int_equal(slots_total(s, DEVICE_CUDA), 4);
     assert_int_equal(slots_widest(s, DEVICE_CUDA), 2); /* a run is on one GPU */
     for (int i = 0; i < 4; i++) {
-        assert_true(slots_take(s, DEVICE_CUDA, 1, &g[i]));
+        assert_true(take(s, DEVICE_CUDA, 1, &g[i]));
         assert_string_equal(g[i].name, want[i]);
     }
-    assert_false(slots_take(s, DEVICE_CUDA, 1, &more));
+    assert_false(take(s, DEVICE_CUDA, 1, &more));
     assert_int_equal(slots_free(s, DEVICE_CPU), 1); /* the pools do not touch */
     slots_give(s, &g[0]);
     slots_give(s, &g[1]);
-    assert_false(slots_take(s, DEVICE_CUDA, 2, &more));
+    assert_false(take(s, DEVICE_CUDA, 2, &more));
     slots_give(s, &g[2]);
-    assert_true(slots_take(s, DEVICE_CUDA, 2, &more));
+    assert_true(take(s, DEVICE_CUDA, 2, &more));
     assert_string_equal(more.name, "gpu:GPU-a:0,1");
     slots_destroy(s);
 }
@@ -174,7 +180,7 @@ static void busy_gpus_are_left_alone(void **state)
         slots_create(&(struct slots_options){.cpu = 0, .gpu_runs = 2, .gpu_foreign = 100, .owns = owns_42});
     struct slots_grant g, h;
     assert_int_equal(slots_free(s, DEVICE_CUDA), 2);
-    assert_true(slots_take(s, DEVICE_CUDA, 1, &g));
+    assert_true(take(s, DEVICE_CUDA, 1, &g));
     assert_string_equal(g.name, "gpu:GPU-b:0");
     /* Our own memory does not make a GPU busy; somebody else's beside it does. */
     gpus_are("gpu GPU-a 1000 900\nprocess 7 900\ngpu GPU-b 1000 650\nprocess 42 600\n");
@@ -183,7 +189,7 @@ static void busy_gpus_are_left_alone(void **state)
     gpus_are("gpu GPU-a 1000 900\nprocess 7 900\ngpu GPU-b 1000 850\nprocess 42 600\nprocess 8 200\n");
     slots_refresh(s);
     assert_int_equal(slots_free(s, DEVICE_CUDA), 0);
-    assert_false(slots_take(s, DEVICE_CUDA, 1, &h));
+    assert_false(take(s, DEVICE_CUDA, 1, &h));
     /* The others are done; a GPU that went away is not offered. */
     gpus_are("gpu GPU-a 1000 0\n");
     slots_refresh(s);
@@ -203,11 +209,82 @@ static void parts_stand_for_a_split_gpu(void **state)
     struct slots *s = slots_create(&(struct slots_options){.cpu = 0, .gpu_runs = 1, .gpu_foreign = 100});
     struct slots_grant g, h, i;
     assert_int_equal(slots_total(s, DEVICE_CUDA), 3);
-    assert_true(slots_take(s, DEVICE_CUDA, 1, &g));
+    assert_true(take(s, DEVICE_CUDA, 1, &g));
     assert_string_equal(g.device, "MIG-1");
-    assert_true(slots_take(s, DEVICE_CUDA, 1, &h));
+    assert_true(take(s, DEVICE_CUDA, 1, &h));
     assert_string_equal(h.device, "GPU-b");
-    assert_false(slots_take(s, DEVICE_CUDA, 1, &i));
+    assert_false(take(s, DEVICE_CUDA, 1, &i));
+    slots_destroy(s);
+}
+
+static void a_bound_on_all_gpus_is_spread(void **state)
+{
+    (void)state;
+    gpus_are("gpu GPU-a 1000 0\ngpu GPU-b 1000 0\n");
+    struct slots *s = slots_create(&(struct slots_options){.gpu_total = 3, .gpu_foreign = 100});
+    struct slots_grant g[3], more;
+    const char *want[] = {"gpu:GPU-a:0", "gpu:GPU-b:0", "gpu:GPU-a:1"};
+    assert_int_equal(slots_total(s, DEVICE_CUDA), 3);
+    assert_int_equal(slots_widest(s, DEVICE_CUDA), 2);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(slots_free(s, DEVICE_CUDA), 3 - i);
+        assert_true(take(s, DEVICE_CUDA, 1, &g[i]));
+        assert_string_equal(g[i].name, want[i]);
+    }
+    assert_false(take(s, DEVICE_CUDA, 1, &more));
+    slots_give(s, &g[1]);
+    assert_false(take(s, DEVICE_CUDA, 2, &more)); /* two are free on GPU-b, but one in all */
+    slots_destroy(s);
+}
+
+static void a_gpu_set_aside_or_to_avoid_is_passed_over(void **state)
+{
+    (void)state;
+    gpus_are("gpu GPU-a 1000 0\ngpu GPU-b 1000 0\n");
+    struct slots *s = slots_create(&(struct slots_options){.gpu_runs = 1, .gpu_foreign = 100});
+    const struct slots_wish wish = {.pool = DEVICE_CUDA, .count = 1, .avoid = "GPU-a"};
+    struct slots_grant g, h;
+    assert_true(slots_take(s, &wish, &g));
+    assert_string_equal(g.device, "GPU-b");
+    assert_false(slots_take(s, &wish, &h)); /* it waits for GPU-b */
+    slots_set_aside(s, "GPU-b", "broken", 1);
+    assert_true(slots_take(s, &wish, &h)); /* there is no other now */
+    assert_string_equal(h.device, "GPU-a");
+    slots_give(s, &g);
+    slots_give(s, &h);
+    assert_int_equal(slots_free(s, DEVICE_CUDA), 1);
+    assert_false(slots_all_aside(s));
+    slots_set_aside(s, "GPU-a", "broken", 2);
+    assert_true(slots_all_aside(s));
+    assert_false(take(s, DEVICE_CUDA, 1, &g));
+    assert_int_equal(slots_total(s, DEVICE_CUDA), 2);
+    slots_set_aside(s, "GPU-b", NULL, 0);
+    assert_true(take(s, DEVICE_CUDA, 1, &g));
+    assert_string_equal(g.device, "GPU-b");
+    slots_destroy(s);
+}
+
+static void runs_that_share_a_gpu_fit_beside_each_other(void **state)
+{
+    (void)state;
+    gpus_are("gpu GPU-a 1000 50\ngpu GPU-b 600 0\n");
+    struct slots *s = slots_create(&(struct slots_options){.gpu_runs = 3, .gpu_foreign = 100});
+    struct slots_wish wish = {.pool = DEVICE_CUDA, .count = 1, .bytes = 980};
+    struct slots_grant g, h;
+    assert_int_equal(slots_largest(s), 1000);
+    assert_true(slots_take(s, &wish, &g)); /* alone: what little others use does not keep it off */
+    assert_string_equal(g.device, "GPU-a");
+    wish.bytes = 400;
+    assert_true(slots_take(s, &wish, &h));
+    assert_string_equal(h.device, "GPU-b");
+    assert_int_equal(slots_memory_left(s, &h), 200);
+    slots_promise(s, &h, 150);
+    assert_int_equal(slots_memory_left(s, &h), 50);
+    wish.bytes = 60;
+    assert_false(slots_take(s, &wish, &g));
+    slots_give(s, &h);
+    assert_true(slots_take(s, &wish, &h));
+    assert_int_equal(slots_memory_left(s, &h), 540);
     slots_destroy(s);
 }
 
@@ -233,10 +310,15 @@ static void without_a_driver_the_reason_is_told(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cpu_slots_share_the_processors),     cmocka_unit_test(wide_runs_take_several),
-        cmocka_unit_test(grants_are_taken_again_by_name),     cmocka_unit_test(gpus_fill_evenly),
-        cmocka_unit_test(busy_gpus_are_left_alone),           cmocka_unit_test(parts_stand_for_a_split_gpu),
-        cmocka_unit_test(without_a_driver_the_reason_is_told)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(cpu_slots_share_the_processors),
+                                       cmocka_unit_test(wide_runs_take_several),
+                                       cmocka_unit_test(grants_are_taken_again_by_name),
+                                       cmocka_unit_test(gpus_fill_evenly),
+                                       cmocka_unit_test(busy_gpus_are_left_alone),
+                                       cmocka_unit_test(parts_stand_for_a_split_gpu),
+                                       cmocka_unit_test(a_bound_on_all_gpus_is_spread),
+                                       cmocka_unit_test(a_gpu_set_aside_or_to_avoid_is_passed_over),
+                                       cmocka_unit_test(runs_that_share_a_gpu_fit_beside_each_other),
+                                       cmocka_unit_test(without_a_driver_the_reason_is_told)};
     return cmocka_run_group_tests(tests, build_library, drop_library);
 }

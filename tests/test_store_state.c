@@ -114,7 +114,7 @@ static void only_legal_changes(void **state)
                 status = store_attempt_end(f.s, id, 0, &x, RUN_QUEUED, NULL);
             } else if (change == 4) {
                 legal = from == RUN_FAILED || from == RUN_CANCELLED;
-                assert_int_equal(store_retry(f.s, NULL, id, &changed, NULL), STATUS_OK);
+                assert_int_equal(store_retry(f.s, NULL, id, false, &changed, NULL), STATUS_OK);
                 status = changed.queued == 1 ? STATUS_OK : STATUS_FAILED;
             } else {
                 legal = from == RUN_QUEUED || live;
@@ -157,7 +157,7 @@ static void cancel_heeds_other_sweeps(void **state)
     struct store_run run;
     GOOD(store_queue_next(f.s, NULL, DEVICE_CPU, 8, store_now(), &run, &found, err));
     assert_false(found);
-    GOOD(store_retry(f.s, "s", NULL, &out, err));
+    GOOD(store_retry(f.s, "s", NULL, false, &out, err));
     assert_int_equal(out.queued, 4);
     GOOD(store_cancel(f.s, NULL, live, "user", &out, err));
     assert_int_equal(out.queued, 1);

@@ -128,7 +128,7 @@ static void one_run_at_many_points(void **state)
     struct store_changed changed;
     GOOD(store_cancel(f.s, "s", NULL, "test", &changed, err));
     assert_int_equal(changed.queued, 8);
-    GOOD(store_retry(f.s, "s", NULL, &changed, err));
+    GOOD(store_retry(f.s, "s", NULL, false, &changed, err));
     assert_int_equal(changed.queued, 8);
     fixture_submit(&f, "sweep: t\nbase: {seed: 3}\n");
     assert_int_equal(fixture_integer(&f, "SELECT count(*) FROM run_at_point WHERE sweep = 't' AND point = '{}'"), 1);
@@ -192,7 +192,7 @@ static void failed_submit_leaves_nothing(void **state)
     struct store_submitted out;
     const char *yaml = "sweep: u\ngrid: {data.seed: [1, 2], seed: [0, 1]}\n";
     GOOD(spec_parse(&spec, yaml, strlen(yaml), "u.yaml", "/", NULL, err));
-    BAD(STATUS_BAD_INPUT, "no such file", store_submit(f.s, &spec, bad_digests, &out, err));
+    BAD(STATUS_BAD_INPUT, "no such file", store_submit(f.s, &spec, bad_digests, false, NULL, &out, err));
     spec_fini(&spec);
     (void)out;
     assert_int_equal(fixture_integer(&f, "SELECT (SELECT count(*) FROM run) + (SELECT count(*) FROM sweep)"), 0);

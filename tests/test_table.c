@@ -202,6 +202,23 @@ static double step_value(const char *expression, const char *variant, const char
     return value;
 }
 
+/* Over the runs, the mean over their steps at gate 0 of how far <G,h> = ce - entropy lies below -(1 - p) m. */
+static double mean_slack(const char *variant)
+{
+    double sum = 0;
+    int runs = 0;
+    for (int seed = 0; seed < 5; seed++) {
+        char *where = memory_format("s.gate = 0 AND r.seed = %d", seed);
+        double steps = step_value("count(*)", variant, where);
+        if (steps > 0) {
+            sum += step_value("sum(-(1 - s.p_correct) * s.margin - (s.ce - s.entropy))", variant, where) / steps;
+            runs++;
+        }
+        free(where);
+    }
+    return sum / runs;
+}
+
 static void theory_is_that_of_the_raw_rows(void **state)
 {
     (void)state;
@@ -214,6 +231,8 @@ static void theory_is_that_of_the_raw_rows(void **state)
     near(json_number_value(json_object_get(all, "bounded")),
          step_value("sum(s.leading * s.bounded) / sum(s.leading)", "all", "s.gate = 0"));
     assert_true(json_number_value(json_object_get(all, "bounded")) < 1);
+    assert_true(isnan(field(base, "slack", "mean")));
+    near(field(all, "slack", "mean"), mean_slack("all"));
     near(json_number_value(json_object_get(all, "fold_error")), 8e-7); /* seed 4: 1e-7 * (3 + 4 + 1) */
     json_decref(table);
 }

@@ -299,20 +299,49 @@ static void foreign_checkpoint(void **state)
     free(other);
 }
 
+/* Overwrite some weights in place: the file still holds together. */
+static void overwrite(const char *dir, const char *name)
+{
+    char *path = file_join(dir, name);
+    FILE *f = fopen(path, "r+");
+    const float wrong[100] = {0.5f};
+    assert_non_null(f);
+    assert_int_equal(fseeko(f, -8000, SEEK_END), 0);
+    assert_int_equal(fwrite(wrong, sizeof wrong, 1, f), 1);
+    fclose(f);
+    free(path);
+}
+
+static void expect_told(const char *dir, const char *text)
+{
+    char *told = memory_format("cd '%s' && grep -q '\"kind\":\"damaged\".*%s' journal.jsonl && "
+                               "[ -s checkpoint.safetensors.damaged ] && [ ! -e checkpoint.before.safetensors ]",
+                               dir, text);
+    assert_int_equal(system(told), 0);
+    free(told);
+}
+
+/* One that is not whole, or not what was written, is set aside: the one before it is gone on from, or the seed. */
 static void damaged_checkpoint(void **state)
 {
     (void)state;
     const char *const resume[] = {"--resume", NULL};
-    char *dir = in_folder("damaged");
+    char *dir = in_folder("damaged"), *second = in_folder("damaged-second");
     size_t size;
     unsigned char *bytes = checkpoint_of(whole, &size);
     free(data_file_write(dir, "checkpoint.safetensors", bytes, size - 100));
-    assert_int_equal(run_program(dir, resume), 2);
-    char *log = log_of(dir);
-    assert_non_null(strstr(log, "checkpoint.safetensors"));
-    free(log);
+    assert_int_equal(run_program(dir, resume), 0);
+    expect_told(dir, "the training starts anew");
+    expect_same_run(dir);
+    assert_int_equal(interrupt(second, 0.8, SIGTERM, NULL), 3);
+    assert_true(size_of(second, "checkpoint.before.safetensors") > 0);
+    overwrite(second, "checkpoint.safetensors");
+    assert_int_equal(run_program(second, resume), 0);
+    expect_told(second, "does not match its digest.*the one before it, of step");
+    expect_same_run(second);
     free(bytes);
     free(dir);
+    free(second);
 }
 
 /* A file-size limit stands in for a full disk: the checkpoint cannot be written, the old one stays, no rest is left. */

@@ -17,6 +17,7 @@
 
 /* Between a path and the six digits of the file beside it that is to replace it. */
 #define WRITING ".writing-"
+#define KEEP    ".keep" /* behind that: a second link to the file before */
 
 enum { NAMES_TRIED = 1000 };
 
@@ -24,6 +25,7 @@ static void release(struct file_writer *w)
 {
     free(w->path);
     free(w->temporary);
+    free(w->keep);
     *w = (struct file_writer){0};
 }
 
@@ -84,14 +86,47 @@ static int sync_directory(const char *path)
     return result;
 }
 
+/* A stream remembers that a write failed, and not why. The file is given up, so that it can be asked again. */
+static int why_it_failed(const struct file_writer *w)
+{
+    static const char block[4096];
+    int fd = fileno(w->stream);
+    clearerr(w->stream);
+    if (fflush(w->stream) != 0)
+        return errno;
+    if (w->temporary && lseek(fd, 0, SEEK_END) >= 0)
+        for (int i = 0; i < 2; i++) /* the first may still find part of a block */
+            if (write(fd, block, sizeof block) < 0)
+                return errno;
+    return EIO;
+}
+
+/* Give the file that is to be replaced its second name, so that at no moment there is neither: by a link, or where the
+ * file system has none by a rename. */
+static int keep_old(const struct file_writer *w)
+{
+    char *beside = memory_format("%s" KEEP, w->temporary);
+    int result = 0;
+    if (link(w->path, beside) == 0) {
+        result = rename(beside, w->keep);
+        unlink(beside); /* rename leaves it where both were one file before */
+    } else if (errno != ENOENT) {
+        result = rename(w->path, w->keep);
+    }
+    free(beside);
+    return result;
+}
+
 int file_commit(struct file_writer *w, struct error *err)
 {
     int status = STATUS_OK, failed = ferror(w->stream);
-    errno = failed ? EIO : 0;
+    errno = failed ? why_it_failed(w) : 0;
     if (failed || fflush(w->stream) != 0 || (w->temporary && fsync(fileno(w->stream)) != 0))
         status = error_errno(err, STATUS_FAILED, errno, "%s: cannot write", w->path);
     if (fclose(w->stream) != 0 && !status)
         status = error_errno(err, STATUS_FAILED, errno, "%s: cannot write", w->path);
+    if (!status && w->temporary && w->keep && keep_old(w) != 0)
+        status = error_errno(err, STATUS_FAILED, errno, "%s: cannot be kept as %s", w->path, w->keep);
     if (!status && w->temporary && rename(w->temporary, w->path) != 0)
         status = error_errno(err, STATUS_FAILED, errno, "%s: cannot replace", w->path);
     if (w->temporary && status)
@@ -136,31 +171,46 @@ int file_replace(const char *path, const void *bytes, size_t size, struct error 
     return status;
 }
 
+/* What follows WRITING: six digits, and maybe KEEP. */
+static bool is_leftover(const char *tail)
+{
+    size_t length = strlen(tail);
+    return length == 6 || (length == 6 + strlen(KEEP) && strcmp(tail + 6, KEEP) == 0);
+}
+
 void file_remove_leftovers(const char *directory, const char *name)
 {
     DIR *dir = opendir(directory);
     char *prefix = memory_format("%s" WRITING, name);
     size_t length = strlen(prefix);
     for (struct dirent *entry; dir && (entry = readdir(dir));)
-        if (strncmp(entry->d_name, prefix, length) == 0 && strlen(entry->d_name) == length + 6)
+        if (strncmp(entry->d_name, prefix, length) == 0 && is_leftover(entry->d_name + length))
             unlinkat(dirfd(dir), entry->d_name, 0);
     if (dir)
         closedir(dir);
     free(prefix);
 }
 
+static const char *kind_name(mode_t mode)
+{
+    return S_ISFIFO(mode) ? "a FIFO" : S_ISCHR(mode) || S_ISBLK(mode) ? "a device" : "something else";
+}
+
 int file_map_open(struct file_map *m, const char *path, struct error *err)
 {
     *m = (struct file_map){(const unsigned char *)"", 0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* A FIFO that nobody writes to would hold who opens it for ever, and a terminal would become ours. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat st;
     int status = STATUS_OK;
-    if (fd < 0 || fstat(fd, &st) != 0)
+    if (fd < 0 && errno == ENXIO)
+        status = error_set(err, STATUS_BAD_INPUT, "%s: want a regular file, got a socket or a device", path);
+    else if (fd < 0 || fstat(fd, &st) != 0)
         status = error_errno(err, STATUS_BAD_INPUT, errno, "%s", path);
     else if (S_ISDIR(st.st_mode))
         status = error_errno(err, STATUS_BAD_INPUT, EISDIR, "%s", path);
     else if (!S_ISREG(st.st_mode))
-        status = error_set(err, STATUS_BAD_INPUT, "%s: not a regular file", path);
+        status = error_set(err, STATUS_BAD_INPUT, "%s: want a regular file, got %s", path, kind_name(st.st_mode));
     else if (st.st_size > 0) {
         void *data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (data == MAP_FAILED)

@@ -13,6 +13,8 @@
 struct file_writer {
     FILE *stream;           /* write here with stdio; errors are found at commit */
     char *path, *temporary; /* temporary: NULL when the path is written to directly */
+    char *keep;             /* on the heap, set after file_create: the name under which the file that is replaced stays.
+                               NULL: it does not */
 };
 
 int file_create(struct file_writer *w, const char *path, struct error *err);
@@ -35,7 +37,8 @@ struct file_map {
     size_t size;
 };
 
-/* STATUS_BAD_INPUT when there is no such file, it is a directory or it cannot be read; the text names the path. */
+/* STATUS_BAD_INPUT when there is no such file, it is no regular one (looked at once it is open; opening never waits) or
+ * it cannot be read; the text names the path. */
 int file_map_open(struct file_map *m, const char *path, struct error *err);
 void file_map_close(struct file_map *m); /* fine on a zeroed one */
 

@@ -6,7 +6,9 @@
 #define RUNDIR_LOG        "log.txt"
 #define RUNDIR_JOURNAL    "journal.jsonl"
 #define RUNDIR_CHECKPOINT "checkpoint.safetensors"
+#define RUNDIR_BEFORE     "checkpoint.before.safetensors"    /* the one before it, while the training goes on */
 #define RUNDIR_UNCOVERED  "checkpoint.uncovered.safetensors" /* set aside: the journal lacks rows it stands on */
+#define RUNDIR_DAMAGED    ".damaged"                         /* behind the name of one set aside as not whole */
 #define RUNDIR_FOLDED     "folded.safetensors"
 #define RUNDIR_SAMPLES    "samples.txt"
 #define RUNDIR_EXIT       "exit.json"

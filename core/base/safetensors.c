@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/digest.h"
 #include "core/base/memory.h"
 
 enum { HEADER_MOST = 100 << 20 };
@@ -171,6 +172,37 @@ static int parse_header(struct safetensors *f, struct error *err)
     return check_cover(f, body, err);
 }
 
+/* The digest counts as blank where it stands itself. */
+static void digest_around(const unsigned char *bytes, size_t size, const unsigned char *stands, char out[DIGEST_TEXT])
+{
+    struct digest d;
+    const unsigned char *behind = stands + DIGEST_TEXT - 1;
+    digest_begin(&d);
+    digest_add(&d, bytes, (size_t)(stands - bytes));
+    digest_add(&d, DIGEST_BLANK, DIGEST_TEXT - 1);
+    digest_add(&d, behind, size - (size_t)(behind - bytes));
+    digest_end(&d, out);
+}
+
+/* Files of other programs, and of ours before there were digests, have none. */
+static int check_digest(const struct safetensors *f, struct error *err)
+{
+    const char *stated = safetensors_digest(f);
+    char found[DIGEST_TEXT];
+    uint64_t length;
+    if (!stated)
+        return STATUS_OK;
+    memcpy(&length, f->map.data, sizeof length);
+    const unsigned char *stands = memmem(f->map.data + sizeof length, le64toh(length), stated, DIGEST_TEXT - 1);
+    if (stands)
+        digest_around(f->map.data, f->map.size, stands, found);
+    if (stands && strcmp(stated, found) == 0)
+        return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s: damaged: its content does not match its digest (__metadata__.%s): want %s, found %s", f->path,
+                     DIGEST_KEY, stated, stands ? found : "none");
+}
+
 int safetensors_open(struct safetensors *f, const char *path, struct error *err)
 {
     *f = (struct safetensors){0};
@@ -179,6 +211,8 @@ int safetensors_open(struct safetensors *f, const char *path, struct error *err)
         return status;
     f->path = memory_string(path);
     status = parse_header(f, err);
+    if (!status)
+        status = check_digest(f, err);
     if (status)
         safetensors_close(f);
     return status;
@@ -202,6 +236,12 @@ const struct tensor *safetensors_find(const struct safetensors *f, const char *n
 const char *safetensors_metadata(const struct safetensors *f, const char *key)
 {
     return json_string_value(json_object_get(json_object_get(f->header, "__metadata__"), key));
+}
+
+const char *safetensors_digest(const struct safetensors *f)
+{
+    const char *text = safetensors_metadata(f, DIGEST_KEY);
+    return digest_is(text) ? text : NULL;
 }
 
 /* ----------------------------------------------------------------------------------------- conversion */
@@ -341,32 +381,61 @@ static json_t *describe(const struct tensor *t, size_t at)
                      (json_int_t)at, (json_int_t)(at + t->count * types[t->type].size));
 }
 
-int safetensors_write(const char *path, const struct tensor *tensors, size_t count, const json_t *metadata,
-                      struct error *err)
+static char *header_text(const struct tensor *tensors, size_t count, const json_t *metadata)
 {
-    json_t *header = json_object();
+    json_t *header = json_object(), *texts = json_object();
     size_t at = 0;
     if (metadata)
-        json_object_set(header, "__metadata__", (json_t *)metadata);
+        json_object_update(texts, (json_t *)metadata);
+    json_object_set_new(texts, DIGEST_KEY, json_string(DIGEST_BLANK));
+    json_object_set_new(header, "__metadata__", texts);
     for (size_t i = 0; i < count; i++) {
         json_object_set_new(header, tensors[i].name, describe(&tensors[i], at));
         at += tensors[i].count * types[tensors[i].type].size;
     }
     char *text = json_dumps(header, JSON_COMPACT);
     json_decref(header);
+    return text;
+}
+
+/* What comes before the tensors, with the digest of all in its place; *size: its bytes. */
+static char *make_head(char *text, const struct tensor *tensors, size_t count, size_t *size)
+{
+    const size_t length = strlen(text), padding = (8 - length % 8) % 8; /* the body starts at a multiple of 8 */
+    const uint64_t claimed = htole64(length + padding);
+    char *head = memory_alloc(sizeof claimed + length + padding, 1), found[DIGEST_TEXT];
+    struct digest d;
+    *size = sizeof claimed + length + padding;
+    memcpy(head, &claimed, sizeof claimed);
+    memcpy(head + sizeof claimed, text, length);
+    memset(head + sizeof claimed + length, ' ', padding);
+    digest_begin(&d);
+    digest_add(&d, head, *size);
+    for (size_t i = 0; i < count; i++)
+        digest_add(&d, tensors[i].data, types[tensors[i].type].size * tensors[i].count);
+    digest_end(&d, found);
+    char *stands = memmem(head, *size, "\"" DIGEST_KEY "\":\"" DIGEST_BLANK, strlen(DIGEST_KEY) + DIGEST_TEXT + 3);
+    memcpy(stands + strlen(DIGEST_KEY) + 4, found, DIGEST_TEXT - 1);
+    return head;
+}
+
+int safetensors_write(const char *path, const char *keep, const struct tensor *tensors, size_t count,
+                      const json_t *metadata, struct error *err)
+{
+    char *text = header_text(tensors, count, metadata);
+    struct file_writer w;
+    size_t size;
     if (!text)
         return error_set(err, STATUS_FAILED, "%s: the header cannot be written as JSON", path);
-    struct file_writer w;
     int status = file_create(&w, path, err);
     if (!status) {
-        size_t length = strlen(text), padding = (8 - length % 8) % 8; /* the body starts at a multiple of 8 */
-        uint64_t claimed = htole64(length + padding);
-        fwrite(&claimed, sizeof claimed, 1, w.stream);
-        fwrite(text, 1, length, w.stream);
-        fwrite("       ", 1, padding, w.stream);
+        char *head = make_head(text, tensors, count, &size);
+        w.keep = keep ? memory_string(keep) : NULL;
+        fwrite(head, 1, size, w.stream);
         for (size_t i = 0; i < count; i++)
             fwrite(tensors[i].data, types[tensors[i].type].size, tensors[i].count, w.stream);
         status = file_commit(&w, err);
+        free(head);
     }
     free(text);
     return status;

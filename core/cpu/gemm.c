@@ -19,6 +19,7 @@ static struct {
     __typeof__(&openblas_get_corename) get_corename;
     /* Exported by builds that choose their kernels at run time; NULL elsewhere. */
     void (*read_env)(void), (*dynamic_init)(void), (*dynamic_quit)(void);
+    void (*omp_set_num_threads)(int); /* of the OpenMP runtime that a build over one uses; else NULL */
 } blas;
 
 static void *find(void *library, const char *name, bool needed)
@@ -80,9 +81,21 @@ static const char *better_kernels(void)
     return NULL;
 }
 
+/* Built over OpenMP, OpenBLAS asks its runtime how many threads the calling one may have, and takes no notice of what
+ * was set from another: a product by a member of a team would start, and spin, as many as there are processors. */
+static void keep_alone(void)
+{
+    static _Thread_local bool alone;
+    if (!alone && blas.omp_set_num_threads)
+        blas.omp_set_num_threads(1);
+    alone = true;
+}
+
 static void setup(void)
 {
     open_library();
+    void *symbol = dlsym(RTLD_DEFAULT, "omp_set_num_threads"); /* as OpenBLAS itself finds it */
+    memcpy(&blas.omp_set_num_threads, &symbol, sizeof symbol);
     blas.set_num_threads(1);
     const char *better = better_kernels();
     if (better && blas.read_env && blas.dynamic_init && blas.dynamic_quit) {
@@ -120,15 +133,18 @@ void gemm_pack_share(const struct kernels *kernels, float *to, const float *b, s
 
 void gemm_nt(int m, int n, int k, const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc)
 {
+    keep_alone();
     blas.sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
 }
 
 void gemm_nn(int m, int n, int k, const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc)
 {
+    keep_alone();
     blas.sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
 }
 
 void gemm_tn(int m, int n, int k, const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc)
 {
+    keep_alone();
     blas.sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
 }

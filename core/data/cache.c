@@ -2,10 +2,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/digest.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
 
@@ -56,21 +61,58 @@ static int lock_entry(const char *path, int *fd, struct error *err)
     return STATUS_OK;
 }
 
+/* Is the entry there, and what was written? A directory is checked by who reads it. */
+static bool entry_is_good(const char *path, const char *sum)
+{
+    struct stat st;
+    struct file_map map = {0};
+    char found[DIGEST_TEXT];
+    if (access(path, R_OK) != 0 || stat(path, &st) != 0)
+        return false;
+    if (S_ISDIR(st.st_mode))
+        return true;
+    bool good = digest_file(path, found, NULL) == STATUS_OK && file_map_open(&map, sum, NULL) == STATUS_OK &&
+                map.size == strlen(found) && memcmp(map.data, found, map.size) == 0;
+    file_map_close(&map);
+    return good;
+}
+
+/* Under the lock. */
+static int make_entry(int (*make)(void *arg, const char *path, struct error *err), void *arg, const char *path,
+                      const char *sum, struct error *err)
+{
+    struct stat st;
+    char found[DIGEST_TEXT];
+    if (access(path, F_OK) == 0 && access(sum, F_OK) == 0)
+        fprintf(stderr, "taper: warning: %s: damaged: it does not match its digest; it is made again\n", path);
+    int status = make(arg, path, err);
+    if (status || (stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
+        return status;
+    status = digest_file(path, found, err);
+    return status ? status : file_replace(sum, found, strlen(found), err);
+}
+
 int cache_entry(const char *name, int (*make)(void *arg, const char *path, struct error *err), void *arg, char **out,
                 struct error *err)
 {
     int fd, status = cache_path(name, out, err);
-    if (status || access(*out, R_OK) == 0)
+    if (status)
         return status;
+    char *sum = memory_format("%s.xxh128", *out);
+    if (entry_is_good(*out, sum)) {
+        free(sum);
+        return STATUS_OK;
+    }
     char *lock = memory_format("%s.lock", *out);
     status = lock_entry(lock, &fd, err);
     if (!status) {
-        if (access(*out, R_OK) != 0) /* somebody may have made it while we waited */
-            status = make(arg, *out, err);
+        if (!entry_is_good(*out, sum)) /* somebody may have made it while we waited */
+            status = make_entry(make, arg, *out, sum, err);
         unlink(lock); /* whoever waits on the unlinked file finds the entry made, or makes it again: harmless */
         close(fd);
     }
     free(lock);
+    free(sum);
     if (status) {
         free(*out);
         *out = NULL;

@@ -14,7 +14,9 @@ int cache_directory(char **out, struct error *err);
 int cache_path(const char *name, char **out, struct error *err);
 
 /* Make entry `name` with make(arg, path) unless it is there. Processes that want the same entry at once wait for the
- * first (NAME.lock). make writes `path` whole or not at all. The path is on the heap. */
+ * first (NAME.lock). A file is held against the digest in NAME.xxh128 every time (at the speed of memory), and made
+ * again, with a warning, where it is another or has none; a directory is not. make writes `path` whole or not at all.
+ * The path is on the heap. */
 int cache_entry(const char *name, int (*make)(void *arg, const char *path, struct error *err), void *arg, char **out,
                 struct error *err);
 

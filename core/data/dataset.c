@@ -34,13 +34,14 @@ struct source {
     char digest[DATASET_DIGEST]; /* of the bytes, or of what they are generated from */
 };
 
-static int digest_path(const char *key, const char *path, char out[DATASET_DIGEST], struct error *err)
+static int digest_path(const char *key, const char *path, const struct progress *progress, char out[DATASET_DIGEST],
+                       struct error *err)
 {
     struct text text;
     unsigned char bytes[TEXT_DIGEST_BYTES];
     if (text_open(&text, path, err))
         return error_wrap(err, "%s", key);
-    text_digest(&text, bytes);
+    text_digest(&text, progress, bytes);
     text_close(&text);
     sodium_bin2hex(out, DATASET_DIGEST, bytes, sizeof bytes);
     return STATUS_OK;
@@ -48,33 +49,35 @@ static int digest_path(const char *key, const char *path, char out[DATASET_DIGES
 
 struct digest_call {
     const char *key, *path;
+    const struct progress *progress;
 };
 
 static int write_digest(void *arg, const char *entry, struct error *err)
 {
     const struct digest_call *call = arg;
     char digest[DATASET_DIGEST];
-    int status = digest_path(call->key, call->path, digest, err);
+    int status = digest_path(call->key, call->path, call->progress, digest, err);
     return status ? status : file_write_all(entry, digest, DATASET_DIGEST - 1, err);
 }
 
 /* A large file is read once, not once a run: its digest is kept under what tells that it has not changed. */
-static int digest_file(const char *key, const char *path, char out[DATASET_DIGEST], struct error *err)
+static int digest_file(const char *key, const char *path, const struct progress *progress, char out[DATASET_DIGEST],
+                       struct error *err)
 {
     struct stat st;
     char real[PATH_MAX], id[DATASET_DIGEST];
     if (!realpath(path, real) || stat(real, &st) != 0 || !S_ISREG(st.st_mode))
-        return digest_path(key, path, out, err); /* a directory, or the error of one that is not there */
+        return digest_path(key, path, progress, out, err); /* a directory, or the error of one that is not there */
     char *what = memory_format("cut %d %s %lld %lld %lld.%09ld", CUT_VERSION, real, (long long)st.st_ino,
                                (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
     digest_text(id, what);
     char *name = memory_format("digest-%.32s", id), *entry = NULL;
-    int status = cache_entry(name, write_digest, &(struct digest_call){key, path}, &entry, err);
+    int status = cache_entry(name, write_digest, &(struct digest_call){key, path, progress}, &entry, err);
     struct file_map map = {0};
     if (!status)
         status = file_map_open(&map, entry, err);
     if (!status && map.size != DATASET_DIGEST - 1)
-        status = digest_path(key, path, out, err); /* damaged: do without */
+        status = digest_path(key, path, progress, out, err); /* damaged: do without */
     else if (!status) {
         memcpy(out, map.data, DATASET_DIGEST - 1);
         out[DATASET_DIGEST - 1] = '\0';
@@ -86,20 +89,22 @@ static int digest_file(const char *key, const char *path, char out[DATASET_DIGES
     return status;
 }
 
-static int source_file(struct source *s, const char *key, const char *path, struct error *err)
+static int source_file(struct source *s, const char *key, const char *path, const struct progress *progress,
+                       struct error *err)
 {
     s->path = memory_string(path);
-    return digest_file(key, path, s->digest, err);
+    return digest_file(key, path, progress, s->digest, err);
 }
 
-static int source_fetched(struct source *s, const char *key, const char *name, const char *split, struct error *err)
+static int source_fetched(struct source *s, const char *key, const char *name, const char *split,
+                          const struct progress *progress, struct error *err)
 {
     const struct fetch_set *set = fetch_find(name);
     for (int i = 0; set && i < set->count; i++)
         if (strcmp(set->files[i].split, split) == 0) {
             if (fetch_use(set, &set->files[i], &s->path, err))
                 return error_wrap(err, "%s", key);
-            return digest_file(key, s->path, s->digest, err);
+            return digest_file(key, s->path, progress, s->digest, err);
         }
     return error_set(err, STATUS_FAILED, "%s: %s has no %s split", key, name, split);
 }
@@ -113,7 +118,8 @@ static double valid_percent(const struct config *cfg)
     return percent > 0 ? percent : 0;
 }
 
-static int find_sources(const struct config *cfg, struct source *train, struct source *valid, struct error *err)
+static int find_sources(const struct config *cfg, const struct progress *progress, struct source *train,
+                        struct source *valid, struct error *err)
 {
     int status;
     *train = *valid = (struct source){0};
@@ -124,15 +130,15 @@ static int find_sources(const struct config *cfg, struct source *train, struct s
         free(what);
         status = STATUS_OK;
     } else if (fetch_find(cfg->corpus)) {
-        status = source_fetched(train, "data.corpus", cfg->corpus, "train", err);
+        status = source_fetched(train, "data.corpus", cfg->corpus, "train", progress, err);
     } else {
-        status = source_file(train, "data.corpus", cfg->corpus, err);
+        status = source_file(train, "data.corpus", cfg->corpus, progress, err);
     }
     if (status || valid_percent(cfg) > 0)
         return status;
     if (strcmp(cfg->valid, "auto") == 0)
-        return source_fetched(valid, "data.valid", cfg->corpus, "valid", err);
-    return source_file(valid, "data.valid", cfg->valid, err);
+        return source_fetched(valid, "data.valid", cfg->corpus, "valid", progress, err);
+    return source_file(valid, "data.valid", cfg->valid, progress, err);
 }
 
 static void sources_release(struct source *train, struct source *valid)
@@ -180,9 +186,15 @@ static int tokenizer_identity(const struct config *cfg, const char *corpus, stru
 int dataset_digests(const struct config *cfg, char corpus[DATASET_DIGEST], char tokenizer[DATASET_DIGEST],
                     struct error *err)
 {
+    return dataset_digests_watched(cfg, NULL, corpus, tokenizer, err);
+}
+
+int dataset_digests_watched(const struct config *cfg, const struct progress *progress, char corpus[DATASET_DIGEST],
+                            char tokenizer[DATASET_DIGEST], struct error *err)
+{
     struct source train, valid;
     struct tokenizer *loaded = NULL;
-    int status = find_sources(cfg, &train, &valid, err);
+    int status = find_sources(cfg, progress, &train, &valid, err);
     if (!status) {
         corpus_digest(cfg, &train, &valid, corpus);
         status = tokenizer_identity(cfg, corpus, &loaded, tokenizer, err);
@@ -397,7 +409,7 @@ int dataset_open(struct dataset *d, const struct config *cfg, int threads, const
 {
     *d = (struct dataset){0};
     struct making k = {.d = d, .cfg = cfg, .threads = threads, .progress = progress};
-    int status = find_sources(cfg, &k.train, &k.valid, err);
+    int status = find_sources(cfg, progress, &k.train, &k.valid, err);
     if (!status) {
         corpus_digest(cfg, &k.train, &k.valid, d->corpus_digest);
         status = tokenizer_identity(cfg, d->corpus_digest, &d->tokenizer, d->tokenizer_digest, err);

@@ -20,6 +20,10 @@ enum { DATASET_DIGEST = 65 }; /* hex of 32 bytes, and the terminator */
 int dataset_digests(const struct config *cfg, char corpus[DATASET_DIGEST], char tokenizer[DATASET_DIGEST],
                     struct error *err);
 
+/* The same, with word of how far the reading is; progress may be NULL. */
+int dataset_digests_watched(const struct config *cfg, const struct progress *progress, char corpus[DATASET_DIGEST],
+                            char tokenizer[DATASET_DIGEST], struct error *err);
+
 struct dataset {
     char corpus_digest[DATASET_DIGEST], tokenizer_digest[DATASET_DIGEST]; /* as dataset_digests */
     struct tokenizer *tokenizer;

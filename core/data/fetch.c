@@ -7,23 +7,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include "core/data/cache.h"
 #include "core/data/fetch_curl.h"
 #include "core/data/novels.h"
+#include "core/data/text_shape.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
 
-enum { SUM_HEX = 64 };
+enum { SUM_HEX = 64, PAGE_LOOKED_AT = 256, TEXT_LOOKED_AT = 1 << 16 };
 
+/* Sizes and sums as the publisher's large-file records give them. */
 static const struct fetch_file tinystories_files[] = {
-    {"train", "TinyStoriesV2-GPT4-train.txt"},
-    {"valid", "TinyStoriesV2-GPT4-valid.txt"},
+    {"train", "TinyStoriesV2-GPT4-train.txt", 2227753162,
+     "6418d412de72888f52b5142c761ac21a582f7d1166f0bfbdb5f03ccfdec90443"},
+    {"valid", "TinyStoriesV2-GPT4-valid.txt", 22502601,
+     "6874bae9a4c1a4e7edcf0e53b86c17817e9cf881fc75ff2368da457b80c0585d"},
 };
 
-static const struct fetch_file novels_files[] = {{"train", "novels.txt"}};
+/* Of a package, which apt verifies. */
+static const struct fetch_file novels_files[] = {{"train", "novels.txt", 0, NULL}};
 
 /* Eldan and Li 2023, "TinyStories: how small can language models be and still speak coherent English?" */
 static const struct fetch_set sets[] = {
@@ -113,6 +119,13 @@ static int write_record(const char *path, const char *name, const char *hex, str
 
 /* ---- the cache ---- */
 
+/* What a download must be; sum "": not known, size 0: not known. */
+struct wanted {
+    bool made; /* by a receiver of our own, out of a package that was checked: not what a server answered */
+    char sum[SUM_HEX + 1];
+    long long size;
+};
+
 static int lock_part(struct fetch_download *d, struct error *err)
 {
     d->lock = open(d->part, O_RDWR | O_CREAT, 0666); /* inherited by curl on purpose */
@@ -128,22 +141,65 @@ static int lock_part(struct fetch_download *d, struct error *err)
     return STATUS_OK;
 }
 
-/* The part is whole: compare it with the sum wanted ("" for any), record its own, and give it its name. */
-static int accept_part(const struct fetch_download *d, const char *path, const char *name, const char *want,
+/* With the word, behind what blanks and empty lines there are. */
+static bool begins(const struct file_map *map, const char *word)
+{
+    size_t at = 0, length = strlen(word);
+    while (at < map->size && at < PAGE_LOOKED_AT && map->data[at] && strchr(" \t\r\n", map->data[at]))
+        at++;
+    return map->size - at >= length && strncasecmp((const char *)map->data + at, word, length) == 0;
+}
+
+/* Can this be a text that somebody published? */
+static int look_at(const struct file_map *map, const char *url, struct error *err)
+{
+    static const char *const pages[] = {"<!doctype", "<html", "<head", "<?xml", "<script", "<meta", "<error"};
+    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++)
+        if (begins(map, pages[i]))
+            return error_set(err, STATUS_BAD_INPUT, "%s: want a text, got a page of %zu bytes that begins with %s", url,
+                             map->size, pages[i]);
+    if (map->size < FETCH_LEAST)
+        return error_set(err, STATUS_BAD_INPUT, "%s: want a text of %d bytes or more, got %zu", url, FETCH_LEAST,
+                         map->size);
+    if (memchr(map->data, '\0', map->size < TEXT_LOOKED_AT ? map->size : TEXT_LOOKED_AT))
+        return error_set(err, STATUS_BAD_INPUT, "%s: want a text, got bytes with zeros", url);
+    return text_shape_check(map->data, map->size, url, err);
+}
+
+static int check_part(const struct fetch_download *d, const struct wanted *want, char sum[SUM_HEX + 1],
+                      struct error *err)
+{
+    struct file_map map;
+    int status = file_map_open(&map, d->part, err);
+    if (status)
+        return status;
+    if (!want->sum[0] && !want->made)
+        status = look_at(&map, d->url, err);
+    else if (want->sum[0] && want->size && (long long)map.size != want->size)
+        status = error_set(err, STATUS_BAD_INPUT, "%s: want %lld bytes, got %zu", d->url, want->size, map.size);
+    file_map_close(&map);
+    if (!status)
+        status = file_sum(d->part, sum, err);
+    if (!status && want->sum[0] && strcmp(want->sum, sum) != 0)
+        status = error_set(err, STATUS_BAD_INPUT, "%s: wrong SHA-256: want %s, got %s", d->url, want->sum, sum);
+    return status;
+}
+
+/* The part is whole: is it what is wanted? Then its sum is recorded and it gets its name, else it is set aside. */
+static int accept_part(const struct fetch_download *d, const char *path, const char *name, const struct wanted *want,
                        struct error *err)
 {
     char sum[SUM_HEX + 1];
-    int status = file_sum(d->part, sum, err);
+    int status = check_part(d, want, sum, err);
+    if (status == STATUS_BAD_INPUT) {
+        char *bad = memory_format("%s.bad", d->part), *said = memory_string(err ? err->text : "");
+        rename(d->part, bad);
+        error_set(err, status, "%s (kept as %s)", said, bad);
+        free(said);
+        free(bad);
+    }
     if (status)
         return status;
-    if (want[0] && strcmp(want, sum) != 0) {
-        char *bad = memory_format("%s.bad", d->part);
-        rename(d->part, bad);
-        status =
-            error_set(err, STATUS_BAD_INPUT, "%s: wrong SHA-256: want %s, got %s (kept as %s)", d->url, want, sum, bad);
-        free(bad);
-        return status;
-    }
     if (fsync(d->lock) != 0)
         return error_errno(err, STATUS_FAILED, errno, "%s: cannot write", d->part);
     status = write_record(path, name, sum, err);
@@ -154,12 +210,15 @@ static int accept_part(const struct fetch_download *d, const char *path, const c
 
 typedef int receive(struct fetch_download *d, struct error *err);
 
-static int download_file(receive *by, const char *url, const char *path, const char *name, const char *want,
+static int download_file(receive *by, const char *url, const char *path, const char *name, const struct wanted *want,
                          const struct progress *progress, struct error *err)
 {
     char *part = memory_format("%s.part", path);
-    struct fetch_download d = {
-        .url = url, .part = part, .headers = memory_format("%s.headers", path), .progress = progress};
+    struct fetch_download d = {.url = url,
+                               .part = part,
+                               .headers = memory_format("%s.headers", path),
+                               .most = want->size ? want->size : FETCH_MOST,
+                               .progress = progress};
     int status = lock_part(&d, err);
     if (!status) {
         if (access(path, F_OK) != 0) { /* else the process that held the lock has just finished it */
@@ -199,9 +258,10 @@ static int check_file(const char *path, const char *want, struct error *err)
 int fetch_get(const struct fetch_set *set, const struct fetch_file *file, const char *base, const char *sha256,
               char **path, const struct progress *progress, struct error *err)
 {
-    char *directory, want[SUM_HEX + 1] = "";
+    char *directory;
+    struct wanted want = {0};
     *path = NULL;
-    if (sha256 && !parse_sum(sha256, strlen(sha256), want))
+    if (sha256 && !parse_sum(sha256, strlen(sha256), want.sum))
         return error_set(err, STATUS_BAD_INPUT, "%s: want a SHA-256 of 64 hex digits, got '%s'", file->split, sha256);
     int status = fetch_directory(set, &directory, err);
     if (status)
@@ -209,18 +269,24 @@ int fetch_get(const struct fetch_set *set, const struct fetch_file *file, const 
     *path = file_join(directory, file->name);
     if (!base)
         base = variable(set->environment);
-    receive *by = base ? fetch_curl : set->receive;
-    if (!base)
+    const bool own = !base;
+    receive *by = own ? set->receive : fetch_curl;
+    want.made = by != fetch_curl;
+    if (own)
         base = set->base;
     char *url = file_join(base, file->name);
     if (access(*path, F_OK) == 0) {
-        status = check_file(*path, want, err);
-        if (!status && want[0]) /* a file put there by hand: what was given is now what is recorded */
-            status = write_record(*path, file->name, want, err);
+        status = check_file(*path, want.sum, err);
+        if (!status && want.sum[0]) /* a file put there by hand: what was given is now what is recorded */
+            status = write_record(*path, file->name, want.sum, err);
     } else {
+        if (own && !want.sum[0] && file->sha256) {
+            parse_sum(file->sha256, SUM_HEX, want.sum);
+            want.size = file->size;
+        }
         status = file_make_directories(directory, err);
         if (!status)
-            status = download_file(by, url, *path, file->name, want, progress, err);
+            status = download_file(by, url, *path, file->name, &want, progress, err);
     }
     free(url);
     free(directory);

@@ -4,10 +4,11 @@
  * interrupted download continues there the next time, also by another process; when it is complete and its checksum
  * is right it is renamed to FILE. One process at a time downloads a file (the .part is locked).
  *
- * Checksums: the project does not know the published files' checksums. What is checked is this: a SHA-256 the caller
- * gives must be the file's; without one, the SHA-256 of the first complete download is recorded in FILE.sha256 (in
- * the format of sha256sum) and every later use compares with it. That finds damage on this disk, not a wrong first
- * download: compare the recorded sum with one you trust, or give it. */
+ * What is checked: a SHA-256 the caller gives must be the file's. Without one, what comes from the set's own address
+ * must have the size and the SHA-256 that it was published with, where they are known (struct fetch_file). Of anything
+ * else it is only asked that it can be what was wanted: no page, no archive, not less than FETCH_LEAST bytes, not more
+ * than FETCH_MOST (a portal answers everything with a page). The SHA-256 of what was taken is recorded in FILE.sha256
+ * (in the format of sha256sum), and every later use compares with it. */
 #ifndef TAPER_CORE_DATA_FETCH_H
 #define TAPER_CORE_DATA_FETCH_H
 
@@ -18,7 +19,12 @@
 struct fetch_file {
     const char *split; /* "train" or "valid" */
     const char *name;  /* in the cache, and after the base in the URL */
+    long long size;    /* as published, bytes; 0: not known */
+    const char *sha256;
 };
+
+enum { FETCH_LEAST = 4096 };
+#define FETCH_MOST (64ll << 30)
 
 struct fetch_download;
 

@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,7 +36,7 @@ static int64_t part_size(const struct fetch_download *d)
 }
 
 /* Read what curl prints until it closes the pipes: the status code from out, its complaints from err. */
-static void listen(struct fetch_download *d, int out, int complaints)
+static void listen(struct fetch_download *d, int out, int complaints, pid_t pid)
 {
     struct pollfd fds[2] = {{.fd = out, .events = POLLIN}, {.fd = complaints, .events = POLLIN}};
     char code[16] = "";
@@ -59,6 +61,8 @@ static void listen(struct fetch_download *d, int out, int complaints)
         }
         if (d->progress && d->progress->report)
             d->progress->report(d->progress->arg, "downloading", (uint64_t)part_size(d), 0);
+        if (part_size(d) > d->most)
+            kill(pid, SIGTERM);
     }
     code[used[0]] = '\0';
     d->message[used[1]] = '\0';
@@ -68,6 +72,7 @@ static void listen(struct fetch_download *d, int out, int complaints)
 
 static int spawn_curl(const struct fetch_download *d, int out, int complaints, pid_t *pid)
 {
+    const bool safe = strncasecmp(d->url, "https:", 6) == 0;
     char *const argv[] = {"curl",
                           "--fail",
                           "--silent",
@@ -76,6 +81,10 @@ static int spawn_curl(const struct fetch_download *d, int out, int complaints, p
                           "--globoff",
                           "--proto",
                           "=http,https,file",
+                          "--proto-redir",
+                          safe ? "=https" : "=http,https",
+                          "--max-redirs",
+                          "10",
                           "--connect-timeout",
                           "30",
                           "--speed-limit",
@@ -120,7 +129,7 @@ static int run_curl(struct fetch_download *d, struct error *err)
     close(out[1]);
     close(complaints[1]);
     if (code == 0)
-        listen(d, out[0], complaints[0]);
+        listen(d, out[0], complaints[0], pid);
     close(out[0]);
     close(complaints[0]);
     if (code == ENOENT)
@@ -130,6 +139,8 @@ static int run_curl(struct fetch_download *d, struct error *err)
         return error_errno(err, STATUS_FAILED, code, "cannot start curl");
     while (waitpid(pid, &result, 0) < 0 && errno == EINTR)
         ;
+    if (part_size(d) > d->most)
+        return error_set(err, STATUS_BAD_INPUT, "%s: want at most %lld bytes, got more", d->url, d->most);
     if (WIFSIGNALED(result))
         return error_set(err, STATUS_FAILED, "%s: curl was ended by signal %d; what was received is kept", d->url,
                          WTERMSIG(result));
@@ -165,6 +176,30 @@ static int start_over(const struct fetch_download *d, struct error *err)
     return STATUS_OK;
 }
 
+/* A page of a portal, or of an error that is told with 200, instead of the file? The last answer's type counts. */
+static int check_type(const struct fetch_download *d, struct error *err)
+{
+    static const char *const pages[] = {"text/html", "application/xhtml", "application/json", "application/xml",
+                                        "text/xml"};
+    static const char key[] = "content-type:";
+    FILE *headers = fopen(d->headers, "re");
+    char line[1024], type[80] = "";
+    while (headers && fgets(line, sizeof line, headers)) {
+        if (strncmp(line, "HTTP/", 5) == 0)
+            type[0] = '\0';
+        if (strncasecmp(line, key, sizeof key - 1) == 0)
+            snprintf(type, sizeof type, "%.79s", line + sizeof key - 1 + strspn(line + sizeof key - 1, " \t"));
+    }
+    if (headers)
+        fclose(headers);
+    type[strcspn(type, ";\r\n")] = '\0';
+    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++)
+        if (strncasecmp(type, pages[i], strlen(pages[i])) == 0)
+            return error_set(err, STATUS_BAD_INPUT, "%s: want a text, the server sends %s (does a portal answer?)",
+                             d->url, type);
+    return STATUS_OK;
+}
+
 static int curl_failed(const struct fetch_download *d, struct error *err)
 {
     const char *hint = d->exit_status == CURL_WRITE ? " (is the disk full?)" : "";
@@ -178,6 +213,10 @@ int fetch_curl(struct fetch_download *d, struct error *err)
     for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
         int64_t had = part_size(d);
         int status = run_curl(d, err);
+        if (!status && d->http / 100 == 2)
+            status = check_type(d, err);
+        if (status == STATUS_BAD_INPUT && (had == 0 || part_size(d) > d->most))
+            start_over(d, NULL); /* nothing of it is worth going on from */
         if (status)
             return status;
         bool refused = had > 0 && (d->exit_status == CURL_NO_RANGE || d->http == HTTP_RANGE_UNSATISFIABLE);

@@ -13,7 +13,7 @@
 #include "core/data/text_shape.h"
 
 static const char separator[] = TEXT_SEPARATOR;
-enum { SEPARATOR = sizeof separator - 1 };
+enum { SEPARATOR = sizeof separator - 1, DIGEST_PIECE = 64 << 20 };
 
 struct text_files {
     struct file_map *maps;
@@ -289,14 +289,31 @@ void text_close(struct text *text)
     *text = (struct text){0};
 }
 
-void text_digest(const struct text *text, unsigned char digest[TEXT_DIGEST_BYTES])
+/* A document's bytes, in pieces, so that what is said of the progress follows a big one too. */
+static void digest_document(crypto_generichash_state *state, const struct text_document *d, uint64_t *done,
+                            uint64_t total, const struct progress *progress)
+{
+    uint64_t before = *done / DIGEST_PIECE;
+    for (size_t at = 0; at < d->length;) {
+        size_t piece = d->length - at < DIGEST_PIECE ? d->length - at : DIGEST_PIECE;
+        crypto_generichash_update(state, d->bytes + at, piece);
+        at += piece;
+        *done += piece;
+        if (progress && progress->report && *done / DIGEST_PIECE != before)
+            progress->report(progress->arg, "reading the text", *done, total);
+        before = *done / DIGEST_PIECE;
+    }
+}
+
+void text_digest(const struct text *text, const struct progress *progress, unsigned char digest[TEXT_DIGEST_BYTES])
 {
     static const unsigned char break_line[] = "\n" TEXT_SEPARATOR "\n";
     crypto_generichash_state state;
+    uint64_t done = 0;
     crypto_generichash_init(&state, NULL, 0, TEXT_DIGEST_BYTES);
     for (size_t i = 0; i < text->count; i++) {
         const struct text_document *d = &text->documents[i];
-        crypto_generichash_update(&state, d->bytes, d->length);
+        digest_document(&state, d, &done, text->bytes, progress);
         bool last = i + 1 == text->count;
         if (last && !text->closed)
             break;

@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include "core/base/error.h"
+#include "core/data/progress.h"
 
 #define TEXT_SEPARATOR "<|endoftext|>"
 
@@ -64,8 +65,8 @@ bool text_has_separator(const unsigned char *bytes, size_t length);
 void text_close(struct text *text);
 
 /* BLAKE2b-256 of the text: of a file, of its bytes (`b2sum -l 256 FILE` prints the same); of a directory, of the one
- * text described above. Reads everything: about a second a gigabyte. */
-void text_digest(const struct text *text, unsigned char digest[TEXT_DIGEST_BYTES]);
+ * text described above. Reads everything: about a second a gigabyte; progress may be NULL. */
+void text_digest(const struct text *text, const struct progress *progress, unsigned char digest[TEXT_DIGEST_BYTES]);
 
 /* Cut documents [from, text->count) for `threads` threads: bounds[i]..bounds[i+1] are thread i's, contiguous, of
  * about equal bytes, and together the longest run of documents of at most `most` bytes (at least one document).

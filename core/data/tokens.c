@@ -292,7 +292,7 @@ int tokens_write(const char *path, const struct tokenizer *t, const struct text 
         file_abandon(&w);
         return status;
     }
-    text_digest(text, h.text_digest);
+    text_digest(text, NULL, h.text_digest);
     header_check(&h, h.check);
     if (fseeko(w.stream, 0, SEEK_SET) != 0 || fwrite(&h, sizeof h, 1, w.stream) != 1) {
         status = error_errno(err, STATUS_FAILED, errno, "%s: cannot write", path);

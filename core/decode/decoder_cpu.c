@@ -1,10 +1,12 @@
-/* The forward of the CPU decoder. A pass is one run of the team: every thread goes through all layers and waits for the
- * others where it needs what they made. There are two ways through a layer:
+/* The forward of the CPU decoder. A pass is a list of stages, each of as many parts as there are threads; a part of one
+ * stage needs what all parts of the stages before it made, and whatever it keeps is the part's, since any thread may do
+ * it (core/base/team.h). There are two ways through a layer:
  *
- *   shared  many rows: every thread does its share of the output of each projection; four meetings a layer.
- *   split   few rows, where meetings cost as much as work: a thread takes its heads, and its part of the MLP, from the
- *           stream to its part of the branch's sum, and every thread adds up all parts in a stream of its own; two
- *           meetings a layer. It needs heads that fall into whole blocks. */
+ *   shared  many rows: a part is a share of the output of each projection; four stages a layer, and one more for each
+ *           norm of more than a few rows.
+ *   split   few rows, where meetings cost as much as work: a part takes its heads, and its part of the MLP, from the
+ *           stream to its part of the branch's sum, and each adds up all of these in a stream of its own; two stages a
+ *           layer. It needs heads that fall into whole blocks. */
 #include "core/decode/decoder_cpu.h"
 
 #include <math.h>
@@ -54,24 +56,38 @@ static void cpu_set_norms(struct decoder *base, bool bare)
     free(c);
 }
 
-/* What the projections behind site i read, made of the stream h: rows of Cp floats. */
-static const float *normed(struct cpu_decoder *d, int i, const float *h, int thread)
+/* Rows begin..end-1 of what the projections behind site i read, made of the stream h: rows of Cp floats. */
+static void norm_rows(const struct cpu_decoder *d, int i, const float *h, float *y, size_t begin, size_t end)
 {
     const struct decoder_norm *norm = &d->norms[i];
     const struct config *cfg = &d->base.m->cfg;
-    const int N = d->pass.N;
-    size_t begin = 0, end = (size_t)N;
-    if (norm->absent)
-        return h;
-    const bool own = N <= OWN_ROWS; /* a few rows cost less than a wait */
-    float *y = own ? d->own_y + (size_t)thread * OWN_ROWS * (size_t)d->Cp : d->y;
-    if (!own)
-        parallel_share((size_t)N, 1, thread, team_threads(d->team), &begin, &end);
     for (size_t n = begin; n < end; n++)
         d->gemv->norm(y + n * (size_t)d->Cp, h + n * (size_t)d->Cp, norm->scaled, norm->plain, norm->shift,
                       cfg->norm == NORM_LAYER, (float)cfg->norm_eps, d->C);
-    if (!own)
-        team_barrier(d->team, thread);
+}
+
+/* A few rows cost less than a stage: every part norms them all for itself. */
+static bool norms_apart(const struct cpu_decoder *d, int i)
+{
+    return !d->norms[i].absent && d->pass.N > OWN_ROWS;
+}
+
+static void norm_stage(struct cpu_decoder *d, int i, int part)
+{
+    size_t begin, end;
+    parallel_share((size_t)d->pass.N, 1, part, d->base.options.threads, &begin, &end);
+    norm_rows(d, i, d->h, d->y, begin, end);
+}
+
+/* What a part reads behind site i; where norms_apart, after its stage. */
+static const float *normed(struct cpu_decoder *d, int i, const float *h, int part)
+{
+    if (d->norms[i].absent)
+        return h;
+    if (norms_apart(d, i))
+        return d->y;
+    float *y = d->own_y + (size_t)part * OWN_ROWS * (size_t)d->Cp;
+    norm_rows(d, i, h, y, 0, (size_t)d->pass.N);
     return y;
 }
 
@@ -107,21 +123,20 @@ static void project(const struct cpu_decoder *d, const struct packed *p, int par
                            .add = at->add});
 }
 
-/* A thread's share of the outputs, added to h: its own rows, or of all parts by columns the same blocks, in the order
- * in which join_parts adds them. */
-static void project_shared(const struct cpu_decoder *d, const struct packed *p, const float *x, int x_stride, float *h,
-                           int thread)
+/* A part's share of the outputs, added to the stream: its own rows, or of all parts by columns the same blocks, in the
+ * order in which join_parts adds them. */
+static void project_shared(const struct cpu_decoder *d, const struct packed *p, const float *x, int x_stride, int part)
 {
-    const struct place at = {.x = x, .y = h, .x_stride = x_stride, .y_stride = d->Cp, .add = true};
-    const int threads = team_threads(d->team);
+    const struct place at = {.x = x, .y = d->h, .x_stride = x_stride, .y_stride = d->Cp, .add = true};
+    const int parts = d->base.options.threads;
     size_t first, last;
     if (!p->columns) {
-        project(d, p, thread, 0, p->parts[thread].blocks, &at);
+        project(d, p, part, 0, p->parts[part].blocks, &at);
         return;
     }
-    parallel_share((size_t)p->blocks, 1, thread, threads, &first, &last);
-    for (int part = 0; part < threads; part++)
-        project(d, p, part, (int)first, (int)(last - first), &at);
+    parallel_share((size_t)p->blocks, 1, part, parts, &first, &last);
+    for (int i = 0; i < parts; i++)
+        project(d, p, i, (int)first, (int)(last - first), &at);
 }
 
 /* ------------------------------------------------------------------------------------------- attention */
@@ -138,7 +153,7 @@ static void rotate(float *restrict x, const float *restrict angles, int D)
 }
 
 /* Row n's head h: its key and value into the cache, then what its query finds there. */
-static void attend(struct cpu_decoder *d, int layer, int n, int sequence, int t, int h, int thread)
+static void attend(struct cpu_decoder *d, int layer, int n, int sequence, int t, int h, int part)
 {
     const size_t D = (size_t)d->D, S = (size_t)d->S,
                  head = ((size_t)layer * (size_t)d->base.options.batch + (size_t)sequence) * (size_t)d->H + (size_t)h;
@@ -158,7 +173,7 @@ static void attend(struct cpu_decoder *d, int layer, int n, int sequence, int t,
         .q = q,
         .keys = keys,
         .values = values,
-        .scores = d->scores + (size_t)thread * S,
+        .scores = d->scores + (size_t)part * S,
         .out = d->att + (size_t)n * (size_t)d->Cp + (size_t)h * D,
         .factor = 1 / sqrtf((float)d->D),
         .count = t + 1,
@@ -167,47 +182,50 @@ static void attend(struct cpu_decoder *d, int layer, int n, int sequence, int t,
 }
 
 /* Head h of every row of a sequence, earlier positions first: later ones look at them. */
-static void attend_sequence(struct cpu_decoder *d, int layer, int sequence, int h, int thread)
+static void attend_sequence(struct cpu_decoder *d, int layer, int sequence, int h, int part)
 {
     const struct decoder_rows *pass = &d->pass;
     if (pass->sequence < 0) {
-        attend(d, layer, sequence, sequence, d->base.positions[sequence], h, thread);
+        attend(d, layer, sequence, sequence, d->base.positions[sequence], h, part);
         return;
     }
     for (int n = 0; n < pass->N; n++)
-        attend(d, layer, n, pass->sequence, pass->first + n, h, thread);
+        attend(d, layer, n, pass->sequence, pass->first + n, h, part);
 }
 
-/* A thread's part of q, k and v, then attention: with by_head of its own heads, and it needs nobody else's; else every
- * row and head is somebody's. */
-static void attention(struct cpu_decoder *d, int layer, const float *x, int thread)
+/* q, k and v of a part's outputs. */
+static void project_qkv(struct cpu_decoder *d, int layer, const float *x, int part)
 {
-    const int threads = team_threads(d->team), sequences = d->pass.sequence < 0 ? d->pass.N : 1;
-    const struct place at = {.x = x, .y = d->q, .x_stride = d->Cp, .y_stride = d->Qp};
+    project(d, &d->qkv[layer], part, 0, d->qkv[layer].parts[part].blocks,
+            &(struct place){.x = x, .y = d->q, .x_stride = d->Cp, .y_stride = d->Qp});
+}
+
+/* A part's heads of every row: with by_head those it projected itself, else a share of all rows' and heads. */
+static void attend_part(struct cpu_decoder *d, int layer, int part)
+{
+    const int parts = d->base.options.threads, sequences = d->pass.sequence < 0 ? d->pass.N : 1;
     size_t begin, end;
-    project(d, &d->qkv[layer], thread, 0, d->qkv[layer].parts[thread].blocks, &at);
     if (d->by_head) {
-        parallel_share((size_t)d->H, 1, thread, threads, &begin, &end);
+        parallel_share((size_t)d->H, 1, part, parts, &begin, &end);
         for (int s = 0; s < sequences; s++)
             for (size_t h = begin; h < end; h++)
-                attend_sequence(d, layer, s, (int)h, thread);
+                attend_sequence(d, layer, s, (int)h, part);
         return;
     }
-    team_barrier(d->team, thread);
-    parallel_share((size_t)sequences * (size_t)d->H, 1, thread, threads, &begin, &end);
+    parallel_share((size_t)sequences * (size_t)d->H, 1, part, parts, &begin, &end);
     for (size_t i = begin; i < end; i++)
-        attend_sequence(d, layer, (int)i / d->H, (int)i % d->H, thread);
+        attend_sequence(d, layer, (int)i / d->H, (int)i % d->H, part);
 }
 
-/* ------------------------------------------------------------------------------------------- a pass */
+/* ------------------------------------------------------------------------------------------- the MLP and the head */
 
-/* The activations of a thread's part of the MLP, from the stream to what goes down again. */
-static void expand(struct cpu_decoder *d, int layer, const float *x, int thread)
+/* The activations of a part of the MLP, from the stream to what goes down again. */
+static void expand(struct cpu_decoder *d, int layer, const float *x, int part)
 {
     const int mlp = d->base.m->cfg.mlp;
-    const struct packed_part *part = &d->in[layer].parts[thread];
-    const int begin = part->first, end = part->first + part->blocks;
-    project(d, &d->in[layer], thread, 0, part->blocks,
+    const struct packed_part *own = &d->in[layer].parts[part];
+    const int begin = own->first, end = own->first + own->blocks;
+    project(d, &d->in[layer], part, 0, own->blocks,
             &(struct place){.x = x, .y = d->pre, .x_stride = d->Cp, .y_stride = d->Pp});
     for (int n = 0; n < d->pass.N && begin < end; n++) {
         const float *pre = d->pre + (size_t)n * (size_t)d->Pp;
@@ -222,81 +240,172 @@ static void expand(struct cpu_decoder *d, int layer, const float *x, int thread)
     }
 }
 
-static void shared_layer(struct cpu_decoder *d, int l, int thread)
-{
-    attention(d, l, normed(d, d->base.m->table.blocks[l].attn_site, d->h, thread), thread);
-    team_barrier(d->team, thread);
-    project_shared(d, &d->out[l], d->att, d->Cp, d->h, thread);
-    team_barrier(d->team, thread);
-    expand(d, l, normed(d, d->base.m->table.blocks[l].mlp_site, d->h, thread), thread);
-    team_barrier(d->team, thread);
-    project_shared(d, &d->mlp_out[l], d->act, d->Ap, d->h, thread);
-    team_barrier(d->team, thread);
-}
-
-/* ------------------------------------------------------------------------------------------- few rows */
-
-/* This thread's part of a branch's sum, for all to see. */
-static void project_part(struct cpu_decoder *d, const struct packed *p, const float *x, int x_stride, int branch,
-                         int thread)
-{
-    const size_t part = (size_t)branch * (size_t)team_threads(d->team) + (size_t)thread;
-    float *y = d->sums + part * OWN_ROWS * (size_t)d->Cp;
-    project(d, p, thread, 0, p->blocks, &(struct place){.x = x, .y = y, .x_stride = x_stride, .y_stride = d->Cp});
-}
-
-/* Every thread adds all parts, in the same order, to a stream of its own. */
-static void join_parts(struct cpu_decoder *d, int branch, float *h)
-{
-    const int threads = team_threads(d->team), count = d->pass.N * d->Cp;
-    for (int t = 0; t < threads; t++) {
-        const float *part = d->sums + (size_t)(branch * threads + t) * OWN_ROWS * (size_t)d->Cp;
-        for (int i = 0; i < count; i++)
-            h[i] += part[i];
-    }
-}
-
-/* A part is written again only a layer later, when all have been past the meeting after the other branch. */
-static void split_layer(struct cpu_decoder *d, int l, float *h, int thread)
-{
-    attention(d, l, normed(d, d->base.m->table.blocks[l].attn_site, h, thread), thread);
-    project_part(d, &d->out[l], d->att, d->Cp, 0, thread);
-    team_barrier(d->team, thread);
-    join_parts(d, 0, h);
-    expand(d, l, normed(d, d->base.m->table.blocks[l].mlp_site, h, thread), thread);
-    project_part(d, &d->mlp_out[l], d->act, d->Ap, 1, thread);
-    team_barrier(d->team, thread);
-    join_parts(d, 1, h);
-}
-
 /* Every other token goes through the head from its end: what the cache still holds of it is then met before it is
  * driven out. A model a little larger than the cache would otherwise find nothing of itself there. */
-static void project_head(const struct cpu_decoder *d, const float *x, int thread)
+static void project_head(const struct cpu_decoder *d, const float *x, int part)
 {
     enum { CHUNK = 32 }; /* blocks in a row, so that the processor still sees a stream */
     const struct place at = {.x = x, .y = d->logits, .x_stride = d->Cp, .y_stride = d->Vp};
-    const int blocks = d->head.parts[thread].blocks;
+    const int blocks = d->head.parts[part].blocks;
     for (int done = 0; done < blocks; done += CHUNK) {
         const int count = blocks - done < CHUNK ? blocks - done : CHUNK;
-        project(d, &d->head, thread, d->pass.backward ? blocks - done - count : done, count, &at);
+        project(d, &d->head, part, d->pass.backward ? blocks - done - count : done, count, &at);
     }
 }
 
-static void pass_body(void *arg, int thread)
+/* ------------------------------------------------------------------------------------------- shared */
+
+static void norm_attention(struct cpu_decoder *d, int l, int part)
 {
-    struct cpu_decoder *d = arg;
+    norm_stage(d, d->base.m->table.blocks[l].attn_site, part);
+}
+
+static void norm_mlp(struct cpu_decoder *d, int l, int part)
+{
+    norm_stage(d, d->base.m->table.blocks[l].mlp_site, part);
+}
+
+static void norm_head(struct cpu_decoder *d, int l, int part)
+{
+    (void)l;
+    norm_stage(d, d->base.m->table.final_site, part);
+}
+
+static void shared_qkv(struct cpu_decoder *d, int l, int part)
+{
+    project_qkv(d, l, normed(d, d->base.m->table.blocks[l].attn_site, d->h, part), part);
+    if (d->by_head)
+        attend_part(d, l, part);
+}
+
+static void shared_out(struct cpu_decoder *d, int l, int part)
+{
+    project_shared(d, &d->out[l], d->att, d->Cp, part);
+}
+
+static void shared_expand(struct cpu_decoder *d, int l, int part)
+{
+    expand(d, l, normed(d, d->base.m->table.blocks[l].mlp_site, d->h, part), part);
+}
+
+static void shared_mlp_out(struct cpu_decoder *d, int l, int part)
+{
+    project_shared(d, &d->mlp_out[l], d->act, d->Ap, part);
+}
+
+static void shared_head(struct cpu_decoder *d, int l, int part)
+{
+    (void)l;
+    project_head(d, normed(d, d->base.m->table.final_site, d->h, part), part);
+}
+
+/* ------------------------------------------------------------------------------------------- split */
+
+static float *part_stream(const struct cpu_decoder *d, int part)
+{
+    return d->own_h + (size_t)part * OWN_ROWS * (size_t)d->Cp;
+}
+
+/* The part's own sum of a branch, for all to see. It is written again only a layer later, when all have been past the
+ * stage after the other branch. */
+static void project_part(struct cpu_decoder *d, const struct packed *p, const float *x, int x_stride, int branch,
+                         int part)
+{
+    const size_t at = (size_t)branch * (size_t)d->base.options.threads + (size_t)part;
+    float *y = d->sums + at * OWN_ROWS * (size_t)d->Cp;
+    project(d, p, part, 0, p->blocks, &(struct place){.x = x, .y = y, .x_stride = x_stride, .y_stride = d->Cp});
+}
+
+/* Every part adds all of them, in the same order, to a stream of its own. */
+static float *join_parts(struct cpu_decoder *d, int branch, int part)
+{
+    const int parts = d->base.options.threads, count = d->pass.N * d->Cp;
+    float *h = part_stream(d, part);
+    for (int p = 0; p < parts; p++) {
+        const float *sum = d->sums + (size_t)(branch * parts + p) * OWN_ROWS * (size_t)d->Cp;
+        for (int i = 0; i < count; i++)
+            h[i] += sum[i];
+    }
+    return h;
+}
+
+/* The stream as it comes into layer l: embedded, or with the last layer's MLP. */
+static const float *enter(struct cpu_decoder *d, int l, int part)
+{
+    if (l > 0)
+        return join_parts(d, 1, part);
+    float *h = part_stream(d, part);
+    return memcpy(h, d->h, (size_t)d->pass.N * (size_t)d->Cp * sizeof *h);
+}
+
+static void split_attention(struct cpu_decoder *d, int l, int part)
+{
+    project_qkv(d, l, normed(d, d->base.m->table.blocks[l].attn_site, enter(d, l, part), part), part);
+    attend_part(d, l, part);
+    project_part(d, &d->out[l], d->att, d->Cp, 0, part);
+}
+
+static void split_mlp(struct cpu_decoder *d, int l, int part)
+{
+    expand(d, l, normed(d, d->base.m->table.blocks[l].mlp_site, join_parts(d, 0, part), part), part);
+    project_part(d, &d->mlp_out[l], d->act, d->Ap, 1, part);
+}
+
+static void split_head(struct cpu_decoder *d, int l, int part)
+{
+    project_head(d, normed(d, d->base.m->table.final_site, enter(d, l, part), part), part);
+}
+
+/* ------------------------------------------------------------------------------------------- a pass */
+
+static void then(struct cpu_decoder *d, void (*work)(struct cpu_decoder *, int, int), int layer)
+{
+    d->stages[d->stage_count++] = (struct decoder_stage){work, layer};
+}
+
+static void list_shared_layer(struct cpu_decoder *d, int l)
+{
+    if (norms_apart(d, d->base.m->table.blocks[l].attn_site))
+        then(d, norm_attention, l);
+    then(d, shared_qkv, l);
+    if (!d->by_head)
+        then(d, attend_part, l);
+    then(d, shared_out, l);
+    if (norms_apart(d, d->base.m->table.blocks[l].mlp_site))
+        then(d, norm_mlp, l);
+    then(d, shared_expand, l);
+    then(d, shared_mlp_out, l);
+}
+
+static void list_stages(struct cpu_decoder *d)
+{
+    const struct param_table *table = &d->base.m->table;
     const bool split = d->by_head && d->pass.N <= OWN_ROWS;
-    float *h = split ? d->own_h + (size_t)thread * OWN_ROWS * (size_t)d->Cp : d->h;
-    if (split)
-        memcpy(h, d->h, (size_t)d->pass.N * (size_t)d->Cp * sizeof *h);
-    for (int l = 0; l < d->base.m->table.layers; l++)
-        if (split)
-            split_layer(d, l, h, thread);
-        else
-            shared_layer(d, l, thread);
+    d->stage_count = 0;
+    for (int l = 0; l < table->layers && !split; l++)
+        list_shared_layer(d, l);
+    for (int l = 0; l < table->layers && split; l++) {
+        then(d, split_attention, l);
+        then(d, split_mlp, l);
+    }
     if (!d->pass.logits)
         return;
-    project_head(d, normed(d, d->base.m->table.final_site, h, thread), thread);
+    if (!split && norms_apart(d, table->final_site))
+        then(d, norm_head, table->layers);
+    then(d, split ? split_head : shared_head, table->layers);
+}
+
+static void do_stage(void *arg, int stage, int part, int parts)
+{
+    struct cpu_decoder *d = arg;
+    (void)parts;
+    d->stages[stage].work(d, d->stages[stage].layer, part);
+}
+
+static void run_pass(struct cpu_decoder *d)
+{
+    list_stages(d);
+    parallel_stages(d->base.options.threads, d->stage_count, do_stage, d);
 }
 
 /* ------------------------------------------------------------------------------------------- methods */
@@ -319,7 +428,7 @@ static int cpu_feed(struct decoder *base, int sequence, const int32_t *tokens, i
         d->pass = (struct decoder_rows){.N = N, .sequence = sequence, .first = base->positions[sequence]};
         for (int n = 0; n < N; n++)
             embed(d, n, tokens[done + n], d->pass.first + n);
-        team_run(d->team, pass_body, d);
+        run_pass(d);
         base->positions[sequence] += N;
         done += N;
     }
@@ -333,7 +442,7 @@ static int cpu_step(struct decoder *base, const int32_t *tokens, int n, struct e
     d->pass = (struct decoder_rows){.N = n, .sequence = -1, .logits = true, .backward = !d->pass.backward};
     for (int b = 0; b < n; b++)
         embed(d, b, tokens[b], base->positions[b]);
-    team_run(d->team, pass_body, d);
+    run_pass(d);
     for (int b = 0; b < n; b++)
         base->positions[b]++;
     return STATUS_OK;
@@ -363,7 +472,6 @@ static char *cpu_describe(const struct decoder *base, char *to, size_t room)
 static void cpu_destroy(struct decoder *base)
 {
     struct cpu_decoder *d = cpu(base);
-    team_destroy(d->team);
     decoder_pack_release(d);
     free(base->positions);
     free(d);
@@ -381,8 +489,6 @@ int decoder_cpu_create(struct decoder **out, const struct model *m, const struct
     d->gemv = gemv_best();
     d->kernels = kernels_best();
     int status = decoder_pack(d, err);
-    if (!status)
-        status = team_create(&d->team, o->threads, err);
     if (status) {
         cpu_destroy(&d->base);
         return status;

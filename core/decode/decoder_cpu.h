@@ -4,10 +4,9 @@
 
 #include "core/cpu/gemv.h"
 #include "core/cpu/kernels.h"
-#include "core/cpu/team.h"
 #include "core/decode/decoder_internal.h"
 
-/* What one thread reads of a projection: some blocks of its output, or some columns of all of them. */
+/* What one part of a stage reads of a projection: some blocks of its output, or some columns of all of them. */
 struct packed_part {
     void *weights;
     int first, blocks; /* of the output */
@@ -41,11 +40,19 @@ struct decoder_rows {
     bool backward; /* through the head */
 };
 
+struct cpu_decoder;
+
+/* A step of a pass that falls into parts, one a thread; layer: of the model, or their number for what follows them. */
+struct decoder_stage {
+    void (*work)(struct cpu_decoder *d, int layer, int part);
+    int layer;
+};
+enum { LAYER_STAGES = 7, HEAD_STAGES = 2 }; /* at most */
+
 struct cpu_decoder {
     struct decoder base;
     const struct gemv_kernels *gemv;
     const struct kernels *kernels;
-    struct team *team;
     int rows;             /* most rows of a pass */
     int C, H, D, F, V, S; /* S: positions, a multiple of 16 */
     int Cp, Dp, Ap, Pp;   /* padded: stream, head, MLP activation, MLP pre-activation; in floats */
@@ -66,8 +73,8 @@ struct cpu_decoder {
     float *state; /* the one block behind everything below */
     float *biases, *rope;
     float *h, *y;         /* [rows][Cp] */
-    float *own_y, *own_h; /* [threads][OWN_ROWS][Cp]: of few rows every thread keeps the stream for itself */
-    float *sums;          /* [2][threads][OWN_ROWS][Cp]: a thread's part of a branch: attention, MLP */
+    float *own_y, *own_h; /* [threads][OWN_ROWS][Cp]: of few rows every part keeps the stream for itself */
+    float *sums;          /* [2][threads][OWN_ROWS][Cp]: a part's share of a branch: attention, MLP */
     float *no_bias;       /* [Cp] zeros */
     float *q;             /* [rows][Qp]: q, k and v of each group */
     float *att;           /* [rows][Cp] */
@@ -77,7 +84,9 @@ struct cpu_decoder {
     float *keys;          /* [layers][batch][H][S/16][D][16] */
     float *values;        /* [layers][batch][H][S][Dp] */
 
-    struct decoder_rows pass; /* what the team is at */
+    struct decoder_rows pass; /* what goes on, and its stages */
+    struct decoder_stage *stages;
+    int stage_count;
 };
 
 enum { OWN_ROWS = 4 };

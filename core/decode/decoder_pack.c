@@ -254,6 +254,7 @@ int decoder_pack(struct cpu_decoder *d, struct error *err)
     d->tok = model_row(m, m->params, m->table.tok_embed);
     d->pos = model_row(m, m->params, m->table.pos_embed);
     d->parts = memory_alloc((4 * layers + 1) * (size_t)d->base.options.threads, sizeof *d->parts);
+    d->stages = memory_alloc(layers * LAYER_STAGES + HEAD_STAGES, sizeof *d->stages);
     plan_projections(d);
     struct carver state = {0}, weights = {0};
     lay_out(d, &state);
@@ -275,6 +276,7 @@ void decoder_pack_release(struct cpu_decoder *d)
     free(d->qkv);
     free(d->norms);
     free(d->parts);
+    free(d->stages);
     free(d->state);
     free(d->weights);
 }

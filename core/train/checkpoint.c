@@ -94,13 +94,14 @@ static int check_finite(const struct writing *w, const struct trainer *t, struct
     return STATUS_OK;
 }
 
-int checkpoint_write(const char *path, const struct trainer *t, const struct checkpoint_data *data, struct error *err)
+int checkpoint_write(const char *path, const char *keep, const struct trainer *t, const struct checkpoint_data *data,
+                     struct error *err)
 {
     struct writing w = {0};
     gather(&w, t);
     json_t *metadata = metadata_of(t, data);
     int status = check_finite(&w, t, err);
-    if (!status && safetensors_write(path, w.tensors, w.count, metadata, err))
+    if (!status && safetensors_write(path, keep, w.tensors, w.count, metadata, err))
         status = error_wrap(err, "checkpoint of step %lld", (long long)t->step);
     json_decref(metadata);
     for (size_t i = 0; i < w.count; i++)
@@ -114,6 +115,46 @@ int checkpoint_write(const char *path, const struct trainer *t, const struct che
 }
 
 /* ------------------------------------------------------------------------------------------- reading */
+
+static int check_stored_finite(const struct safetensors *f, struct error *err)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        const struct tensor *t = &f->tensors[i];
+        for (size_t j = 0; t->type == TENSOR_F32 && j < t->count; j++) {
+            float value;
+            memcpy(&value, (const unsigned char *)t->data + j * sizeof value, sizeof value);
+            if (!isfinite(value))
+                return error_set(err, STATUS_BAD_INPUT, "%s: damaged: tensor %s is %g at %zu", f->path, t->name,
+                                 (double)value, j);
+        }
+    }
+    return STATUS_OK;
+}
+
+int checkpoint_open(struct safetensors *f, const char *path, bool *damaged, struct error *err)
+{
+    struct file_map readable;
+    int status = file_map_open(&readable, path, err);
+    *f = (struct safetensors){0};
+    *damaged = false;
+    file_map_close(&readable);
+    if (status)
+        return status;
+    status = safetensors_open(f, path, err);
+    if (!status && !safetensors_digest(f))
+        status = check_stored_finite(f, err);
+    *damaged = status == STATUS_BAD_INPUT;
+    if (status)
+        safetensors_close(f);
+    return status;
+}
+
+int64_t checkpoint_logged(const struct safetensors *f)
+{
+    int64_t step = 0;
+    struct error none = {0};
+    return safetensors_read_i64(f, "state/logged", 1, (int64_t[]){1}, &step, &none) ? 0 : step;
+}
 
 int checkpoint_config(const struct safetensors *f, struct config *cfg, struct error *err)
 {
@@ -229,28 +270,35 @@ static int read_state(const struct safetensors *f, struct trainer *t, struct err
     return status;
 }
 
+int checkpoint_load(const struct safetensors *f, struct trainer *t, const struct checkpoint_data *data,
+                    struct error *err)
+{
+    struct config found;
+    int status = checkpoint_config(f, &found, err);
+    if (!status)
+        status = checkpoint_compare(f->path, &t->model->cfg, &found, err);
+    if (!status)
+        status = check_data(f, "corpus", data->corpus, err);
+    if (!status)
+        status = check_data(f, "tokenizer", data->tokenizer, err);
+    if (!status)
+        status = model_read(t->model, f, "", err);
+    if (!status)
+        status = read_block(f, t->model, prefixes[1], t->m, err);
+    if (!status)
+        status = read_block(f, t->model, prefixes[2], t->v, err);
+    if (!status)
+        status = read_state(f, t, err);
+    return status;
+}
+
 int checkpoint_read(const char *path, struct trainer *t, const struct checkpoint_data *data, struct error *err)
 {
     struct safetensors f;
-    struct config found;
-    int status = safetensors_open(&f, path, err);
-    if (status)
-        return status;
-    status = checkpoint_config(&f, &found, err);
+    bool damaged;
+    int status = checkpoint_open(&f, path, &damaged, err);
     if (!status)
-        status = checkpoint_compare(path, &t->model->cfg, &found, err);
-    if (!status)
-        status = check_data(&f, "corpus", data->corpus, err);
-    if (!status)
-        status = check_data(&f, "tokenizer", data->tokenizer, err);
-    if (!status)
-        status = model_read(t->model, &f, "", err);
-    if (!status)
-        status = read_block(&f, t->model, prefixes[1], t->m, err);
-    if (!status)
-        status = read_block(&f, t->model, prefixes[2], t->v, err);
-    if (!status)
-        status = read_state(&f, t, err);
+        status = checkpoint_load(&f, t, data, err);
     safetensors_close(&f);
     return status;
 }

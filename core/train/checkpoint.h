@@ -15,12 +15,25 @@ struct checkpoint_data {
     const char *corpus, *tokenizer;
 };
 
-/* Write the state of a trainer that is settled. On failure the old file is untouched: disk full, or a parameter or
- * moment that is not finite (the error names step and tensor). */
-int checkpoint_write(const char *path, const struct trainer *t, const struct checkpoint_data *data, struct error *err);
+/* Write the state of a trainer that is settled; what path held stays as `keep` (NULL: it does not). On failure both old
+ * files are untouched: disk full, or a parameter or moment that is not finite (the error names step and tensor). */
+int checkpoint_write(const char *path, const char *keep, const struct trainer *t, const struct checkpoint_data *data,
+                     struct error *err);
+
+/* Open one that is to be gone on from. *damaged: it can be read and is not what was written, or not whole; the error
+ * says what is wrong. One without a digest (taper 0.1) is damaged when a weight or moment is not finite, which none was
+ * when it was written. */
+int checkpoint_open(struct safetensors *f, const char *path, bool *damaged, struct error *err);
+
+/* state/logged, 0 where there is none. */
+int64_t checkpoint_logged(const struct safetensors *f);
 
 /* Read a state into a trainer of the same configuration: every tensor, or an error naming those that do not fit and the
  * keys that differ; the trainer is then unusable. */
+int checkpoint_load(const struct safetensors *f, struct trainer *t, const struct checkpoint_data *data,
+                    struct error *err);
+
+/* Both at once. */
 int checkpoint_read(const char *path, struct trainer *t, const struct checkpoint_data *data, struct error *err);
 
 /* The finished configuration in a checkpoint's metadata. */

@@ -302,7 +302,7 @@ int golden_step(const char *in, const char *out, const struct ops *ops, int thre
                     : STATUS_FAILED;
     if (!status) {
         output_case(&b, &o, logits);
-        status = safetensors_write(out, o.tensors, o.count, NULL, err);
+        status = safetensors_write(out, NULL, o.tensors, o.count, NULL, err);
     }
     output_release(&o);
     bench_close(&b);
@@ -350,7 +350,7 @@ int golden_train(const char *in, const char *out, const struct ops *ops, int thr
                 output_number(&o, (double)c[i], "final/", name);
         }
         free(c);
-        status = safetensors_write(out, o.tensors, o.count, NULL, err);
+        status = safetensors_write(out, NULL, o.tensors, o.count, NULL, err);
     }
     output_release(&o);
     bench_close(&b);

@@ -6,7 +6,7 @@
  *                  "gamma_tilde_norm":8},...]}
  *   {"table":"eval","step":100,"attempt":1,"split":"valid","loss":4.1,"tokens":131072}
  *   {"table":"event","step":50,"attempt":1,"kind":"checkpoint","text":"..."}     kinds: start resume checkpoint
- *                                                                              skipped (docs/gpu.md) uncovered
+ *                                                                              skipped (docs/gpu.md) uncovered damaged
  *   {"table":"run","attempt":1,"step":600,"state":"done","val_loss":3.9,"params":330048,"device":"cpu","text":""}
  *                                                     once an attempt, last: state done, failed or stopped
  * step_ms holds the time of every step since the row before it (the last is `ms`), so no step's time is lost when

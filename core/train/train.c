@@ -134,48 +134,6 @@ static int open_model(struct run *r, int threads, struct error *err)
     return status;
 }
 
-static struct checkpoint_data data_of(const struct run *r)
-{
-    return (struct checkpoint_data){.corpus = r->data.corpus_digest, .tokenizer = r->data.tokenizer_digest};
-}
-
-/* A checkpoint is only gone on from when the journal holds the rows up to it: what a power cut or a hand took from the
- * journal would else be missing for good, without a word. Without those rows the training starts anew. */
-static int set_aside_uncovered(struct run *r, struct error *err)
-{
-    const int64_t stands_on = r->trainer.logged;
-    int64_t last = 0;
-    char *journal = file_join(r->options->dir, RUNDIR_JOURNAL), *aside = file_join(r->options->dir, RUNDIR_UNCOVERED);
-    int status = journal_last_step(journal, &last, err);
-    if (!status && last < stands_on) {
-        snprintf(r->set_aside, sizeof r->set_aside,
-                 "the journal ends at step %lld, the checkpoint stands on step %lld: it is set aside as %s, and the "
-                 "training starts anew",
-                 (long long)last, (long long)stands_on, RUNDIR_UNCOVERED);
-        if (rename(r->checkpoint_path, aside) != 0)
-            status = error_errno(err, STATUS_FAILED, errno, "%s: cannot be set aside", r->checkpoint_path);
-    }
-    free(journal);
-    free(aside);
-    return status;
-}
-
-/* From the checkpoint when there is one, else from the seed. */
-static int restore(struct run *r, bool *resumed, struct error *err)
-{
-    struct checkpoint_data data = data_of(r);
-    *resumed = access(r->checkpoint_path, F_OK) == 0;
-    int status = *resumed ? checkpoint_read(r->checkpoint_path, &r->trainer, &data, err) : STATUS_OK;
-    if (!status && *resumed)
-        status = set_aside_uncovered(r, err);
-    if (!status && r->set_aside[0]) {
-        *resumed = false;
-        trainer_destroy(&r->trainer);
-        status = trainer_create(&r->trainer, &r->model, (int)r->cfg->batch, (int)r->cfg->context, err);
-    }
-    return status || *resumed ? status : model_initialize(&r->model, err);
-}
-
 static int open_journal(struct run *r, struct error *err)
 {
     char *path = file_join(r->options->dir, RUNDIR_JOURNAL);
@@ -201,6 +159,7 @@ static int run_open(struct run *r, struct error *err)
     bool resumed = false;
     char text[128];
     r->checkpoint_path = file_join(r->options->dir, RUNDIR_CHECKPOINT);
+    r->before_path = file_join(r->options->dir, RUNDIR_BEFORE);
     char *config_path = file_join(r->options->dir, RUNDIR_CONFIG);
     int status = check_directory(r->cfg, r->options, config_path, err);
     if (!status)
@@ -208,7 +167,7 @@ static int run_open(struct run *r, struct error *err)
     if (!status)
         status = open_data(r, threads, err);
     if (!status)
-        status = restore(r, &resumed, err);
+        status = run_restore(r, &resumed, err);
     if (!status)
         status = save_tokenizer(r, err);
     if (!status)
@@ -223,8 +182,8 @@ static int run_open(struct run *r, struct error *err)
     snprintf(text, sizeof text, "%s, %d threads", r->ops->name, threads);
     r->result->params = r->model.table.parameters;
     r->result->step = r->trainer.step;
-    if (r->set_aside[0])
-        status = run_log_event(r, "uncovered", r->set_aside, err);
+    for (int i = 0; !status && i < r->asides; i++)
+        status = run_log_event(r, r->aside[i].kind, r->aside[i].text, err);
     return status ? status : run_log_event(r, resumed ? "resume" : "start", text, err);
 }
 
@@ -242,6 +201,7 @@ static int run_close(struct run *r, int status, struct error *err)
     pthread_mutex_unlock(&turn);
     dataset_close(&r->data);
     free(r->checkpoint_path);
+    free(r->before_path);
     free(r->windows);
     free(r->sites);
     free(r->pending_ms);
@@ -331,12 +291,12 @@ static int settle(struct run *r, struct error *err)
 
 static int save(struct run *r, struct error *err)
 {
-    struct checkpoint_data data = data_of(r);
+    struct checkpoint_data data = run_data(r);
     int status = settle(r, err);
     if (!status) /* a checkpoint never outlives the rows it stands on, whatever is cut when */
         status = journal_sync(&r->journal, err);
     if (!status)
-        status = checkpoint_write(r->checkpoint_path, &r->trainer, &data, err);
+        status = checkpoint_write(r->checkpoint_path, r->before_path, &r->trainer, &data, err);
     return status ? status : run_log_event(r, "checkpoint", "", err);
 }
 
@@ -487,6 +447,8 @@ int train_run(const struct config *cfg, const struct train_options *options, str
         status = stopped(&r, err);
     if (!status)
         status = write_sample(&r, err);
+    if (!status) /* the last one is on the disk, and nothing is gone on from any more */
+        unlink(r.before_path);
     status = conclude(&r, status, err);
     return run_close(&r, status, err);
 }

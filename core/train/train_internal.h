@@ -21,7 +21,12 @@ struct run {
     struct dataset data;
     struct journal journal;
     char *checkpoint_path;
-    char set_aside[256];      /* why there is no checkpoint any more; "" when nothing was set aside */
+    char *before_path; /* of the one before */
+    struct run_aside {
+        const char *kind; /* of the event that says so */
+        char text[1024];
+    } aside[2]; /* checkpoints that were set aside */
+    int asides;
     int32_t *windows;         /* [accumulate][batch][T+1] of the coming step */
     struct site_stats *sites; /* [site_count] */
 
@@ -34,6 +39,12 @@ struct run {
     int64_t known_skipped; /* skipped steps the journal knows of */
     double recent_ms;      /* moving average of the step time, for the progress line */
 };
+
+/* Bring the trainer to where the last good checkpoint left it, or to the seed (restore.c). */
+int run_restore(struct run *r, bool *resumed, struct error *err);
+
+/* Digests of the data, as checkpoints hold them. */
+struct checkpoint_data run_data(const struct run *r);
 
 /* Lines of the journal. */
 int run_log_step(struct run *r, const struct step_report *report, struct error *err); /* nothing unless it is logged */

@@ -162,7 +162,7 @@ static int write_tensors(const struct loaded_model *l, enum interop_class class,
                                      .data = numbers};
     }
     json_t *metadata = json_pack("{s:s}", "format", "pt");
-    int status = safetensors_write(path, tensors, (size_t)map.count, metadata, err);
+    int status = safetensors_write(path, NULL, tensors, (size_t)map.count, metadata, err);
     json_decref(metadata);
     for (int i = 0; i < map.count; i++)
         free((void *)tensors[i].data);

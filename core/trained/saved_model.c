@@ -214,7 +214,7 @@ int saved_model_write(const char *path, const struct saved_model_content *conten
         .name = "state/step", .type = TENSOR_I64, .rank = 1, .shape = {1}, .count = 1, .data = &content->step};
     count++;
     json_t *metadata = metadata_of(content);
-    int status = safetensors_write(path, tensors, count, metadata, err);
+    int status = safetensors_write(path, NULL, tensors, count, metadata, err);
     json_decref(metadata);
     free(tensors);
     free(names);

@@ -84,6 +84,10 @@ void command_print_help(const struct command *command, FILE *out)
     free(usage);
     if (command->about)
         fprintf(out, "\n%s", command->about);
+    if (command->list) {
+        fputc('\n', out);
+        command->list(out);
+    }
     if (command->options) {
         fputc('\n', out);
         print_options(command->options, out);

@@ -22,6 +22,7 @@ struct command {
     const char *about;                /* lines between the usage and the options; NULL: none */
     const struct option_row *options; /* NULL: none */
     const char *notes;                /* lines after the options; NULL: none */
+    void (*list)(FILE *out);          /* lines after about that the program makes from a table of its own; NULL: none */
     /* argv[0] is the verb. Returns a status (error.h); on failure err holds the text, which main prints once. */
     int (*exec)(int argc, char **argv, struct error *err);
 };

@@ -40,6 +40,7 @@ int home_init(struct home *home, const char *given, bool create, struct error *e
     home->log = file_join(home->dir, "daemon.log");
     home->pid = file_join(home->dir, "daemon.pid");
     home->runs = file_join(home->dir, "runs");
+    home->sweeps = file_join(home->dir, "sweeps");
     int status = create ? file_make_directories(home->runs, err) : STATUS_OK;
     if (status)
         home_fini(home);
@@ -55,6 +56,7 @@ void home_fini(struct home *home)
     free(home->log);
     free(home->pid);
     free(home->runs);
+    free(home->sweeps);
     *home = (struct home){0};
 }
 

@@ -10,6 +10,7 @@
 #include <sodium.h>
 #include <sqlite3.h>
 #include <uv.h>
+#include <xxhash.h>
 #include <yaml.h>
 #include <zlib.h>
 
@@ -23,7 +24,7 @@ static void add(json_t *object, const char *name, const char *version)
 json_t *libraries_json(void)
 {
     json_t *object = json_object();
-    char pcre[64] = "";
+    char pcre[64] = "", xxhash[32];
     add(object, "glibc", gnu_get_libc_version());
     add(object, "sqlite", sqlite3_libversion());
     add(object, "libuv", uv_version_string());
@@ -31,6 +32,9 @@ json_t *libraries_json(void)
     add(object, "libsodium", sodium_version_string());
     add(object, "libyaml", yaml_get_version_string());
     add(object, "zlib", zlibVersion());
+    unsigned number = XXH_versionNumber();
+    snprintf(xxhash, sizeof xxhash, "%u.%u.%u", number / 10000, number / 100 % 100, number % 100);
+    add(object, "xxhash", xxhash);
     if (pcre2_config(PCRE2_CONFIG_VERSION, pcre) > 0)
         add(object, "pcre2", pcre);
     /* The workers open it when they need it (core/cpu/gemm.c); whoever records runs opens it once, to ask. */

@@ -37,6 +37,16 @@ void progress_train(void *arg, const struct train_progress *t)
     fflush(stderr);
 }
 
+void progress_item(struct progress_line *p, int total, const char *what)
+{
+    p->begun++;
+    if (!p->terminal)
+        return;
+    p->dirty = 1;
+    fprintf(stderr, "\r\033[K%d of %d: %s ...", p->begun, total, what);
+    fflush(stderr);
+}
+
 void progress_end(struct progress_line *p)
 {
     if (p->dirty)

@@ -1,4 +1,5 @@
-/* The progress line of `taper train` and of data preparation: one line redrawn on a terminal, nothing elsewhere. */
+/* The progress line of `taper train`, of data preparation and of verbs that make one thing after the other: one line
+ * redrawn on a terminal, nothing elsewhere. */
 #ifndef TAPER_HARNESS_BASE_PROGRESS_H
 #define TAPER_HARNESS_BASE_PROGRESS_H
 
@@ -8,12 +9,16 @@ struct progress_line {
     int terminal; /* is stderr one? */
     double drawn; /* monotonic seconds of the last drawing */
     int dirty;    /* there is a line to clear */
+    int begun;    /* of progress_item: how many */
 };
 
 void progress_begin(struct progress_line *p);
 
 /* A train_options.progress: arg is a struct progress_line. Redraws ten times a second at most. */
 void progress_train(void *arg, const struct train_progress *t);
+
+/* One more of `total` things is begun: "3 of 7: fig-loss ...". */
+void progress_item(struct progress_line *p, int total, const char *what);
 
 /* Clear the line, so that other output starts at its left edge. */
 void progress_end(struct progress_line *p);

@@ -60,9 +60,16 @@ int client_ask(struct client *c, const char *what, json_t *body, json_t **reply,
     char buffer[65536], *text = protocol_request(what, body);
     const char *line;
     size_t size;
-    int status = send_all(c->fd, text, strlen(text), err);
+    struct error unsent = {0};
+    int status = send_all(c->fd, text, strlen(text), &unsent);
     free(text);
     *reply = NULL;
+    if (status) { /* it may have said why it does not listen */
+        ssize_t n = recv(c->fd, buffer, sizeof buffer, 0);
+        status = n > 0 ? protocol_feed(&c->reader, buffer, (size_t)n, err) : unsent.status;
+        if (n <= 0)
+            return error_set(err, status, "%s", unsent.text);
+    }
     while (!status && !protocol_line(&c->reader, &line, &size)) {
         ssize_t n = recv(c->fd, buffer, sizeof buffer, 0);
         if (n < 0 && errno == EINTR)

@@ -15,25 +15,29 @@
 #include "harness/daemon/daemon_requests.h"
 #include "harness/daemon/daemon_server.h"
 #include "harness/daemon/daemon_socket.h"
+#include "harness/daemon/daemon_submit.h"
 #include "harness/base/log_writer.h"
 
-enum { WAITING_MS = 50, PATIENT_US = 30000000 };
+enum { WAITING_MS = 50, PATIENT_US = 30000000, STUCK_US = 1000000 };
 
 /* A request that cannot be answered yet: one that waits for runs to end, or for the store to be free. */
 struct pending {
     struct pending *next;
     struct server_client *client;
     json_t *request;
-    bool waits;     /* a "wait", else one that is tried again */
-    uint64_t since; /* uv_hrtime */
+    struct submit_job *job; /* of a "submit", made ready; NULL of others */
+    bool waits;             /* a "wait", else one that is tried again */
+    uint64_t since;         /* uv_hrtime */
+    uint64_t asked;         /* whether it waits for what can never come; 0: not yet */
 };
 
 struct daemon {
     struct engine engine;
     struct log_writer log;
-    bool echo, stopping, leaving, news;
+    bool echo, stopping, leaving, news, later;
     struct server *server;
     struct pending *pending;
+    struct submissions submissions;
     struct requests requests;
     uv_timer_t timer; /* looks at pending, and whether a stop is complete */
     uv_signal_t terminate, interrupt;
@@ -79,10 +83,12 @@ static void on_changed(void *arg)
 
 /* ------------------------------------------------------------------------------------------------------ requests */
 
-static void postpone(struct daemon *d, struct server_client *client, json_t *request, bool waits)
+/* job is taken. */
+static void postpone(struct daemon *d, struct server_client *client, json_t *request, struct submit_job *job,
+                     bool waits)
 {
     struct pending *p = memory_alloc(1, sizeof *p);
-    *p = (struct pending){d->pending, client, json_incref(request), waits, uv_hrtime()};
+    *p = (struct pending){d->pending, client, json_incref(request), job, waits, uv_hrtime(), 0};
     d->pending = p;
     look_soon(d);
 }
@@ -102,19 +108,62 @@ static bool answer_wait(struct daemon *d, struct server_client *client, json_t *
     return status || finished;
 }
 
+/* A wait for what can never come is answered too; asked once a second at most, since it looks at the whole queue. */
+static bool answer_stuck(struct daemon *d, struct server_client *client, json_t *request, uint64_t *asked)
+{
+    char why[1024];
+    const char *word = json_string_value(json_object_get(request, "what"));
+    if (!d->news && *asked)
+        return false;
+    if (*asked && uv_hrtime() - *asked < STUCK_US * 1000ull) {
+        d->later = true;
+        return false;
+    }
+    *asked = uv_hrtime();
+    if (requests_stuck(&d->requests, word, why, sizeof why, NULL) || !why[0])
+        return false;
+    server_reply(client, request, json_pack("{s:b, s:s}", "done", 0, "stuck", why));
+    return true;
+}
+
+/* What was submitted and can never start here stands in the log too. */
+static void tell_warnings(struct daemon *d, const json_t *body)
+{
+    const json_t *warnings = json_object_get(body, "warnings");
+    for (size_t i = 0; i < json_array_size(warnings); i++)
+        say(d, "%s", json_string_value(json_array_get(warnings, i)));
+}
+
 /* False when another process holds the database for now, so that it pays to try again. */
-static bool answer(struct daemon *d, struct server_client *client, json_t *request, bool last)
+static bool answer(struct daemon *d, struct server_client *client, json_t *request, struct submit_job *job, bool last)
 {
     const char *what = json_string_value(json_object_get(request, "do"));
     json_t *body = NULL;
     struct error err = {0};
-    if (requests_handle(&d->requests, what, request, &body, &err) == STATUS_OK)
+    int status = job ? requests_submit(&d->requests, job, &body, &err)
+                     : requests_handle(&d->requests, what, request, &body, &err);
+    if (!status) {
+        tell_warnings(d, body);
         server_reply(client, request, body);
-    else if (!last && err.status == STATUS_FAILED && store_trouble(d->engine.store) == STORE_BUSY)
+    } else if (!last && err.status == STATUS_FAILED && store_trouble(d->engine.store) == STORE_BUSY) {
         return false;
-    else
+    } else {
         server_refuse(client, request, &err);
+    }
     return true;
+}
+
+static void on_submission(void *arg, struct server_client *client, json_t *request, struct submit_job *job,
+                          const struct error *err)
+{
+    struct daemon *d = arg;
+    if (err) {
+        server_refuse(client, request, err);
+    } else if (!answer(d, client, request, job, false)) {
+        postpone(d, client, request, job, false);
+        return;
+    }
+    submit_job_destroy(job);
 }
 
 static void stop(struct daemon *d, bool workers, bool kill)
@@ -137,13 +186,16 @@ static void on_request(void *arg, struct server_client *client, json_t *request)
         server_refuse(client, request, &err);
     } else if (strcmp(what, "wait") == 0) {
         if (!answer_wait(d, client, request))
-            postpone(d, client, request, true);
+            postpone(d, client, request, NULL, true);
+    } else if (strcmp(what, "submit") == 0) {
+        if (submissions_begin(&d->submissions, client, request, &err))
+            server_refuse(client, request, &err);
     } else if (strcmp(what, "stop") == 0) {
         bool kill = json_is_true(json_object_get(request, "kill"));
         server_reply(client, request, json_pack("{s:i}", "live", scheduler_live(d->engine.scheduler)));
         stop(d, kill || json_is_true(json_object_get(request, "workers")), kill);
-    } else if (!answer(d, client, request, false)) {
-        postpone(d, client, request, false);
+    } else if (!answer(d, client, request, NULL, false)) {
+        postpone(d, client, request, NULL, false);
     }
 }
 
@@ -152,12 +204,14 @@ static void forget(struct pending **at)
     struct pending *p = *at;
     *at = p->next;
     json_decref(p->request);
+    submit_job_destroy(p->job);
     free(p);
 }
 
 static void on_gone(void *arg, struct server_client *client)
 {
     struct daemon *d = arg;
+    submissions_gone(&d->submissions, client);
     for (struct pending **at = &d->pending; *at;)
         if ((*at)->client == client)
             forget(at);
@@ -172,8 +226,9 @@ static void look_at_pending(struct daemon *d)
         bool last = (uv_hrtime() - p->since) / 1000 > PATIENT_US;
         struct server_client *client = p->client;
         json_t *request = json_incref(p->request);
-        bool waits = p->waits,
-             answered = waits ? d->news && answer_wait(d, client, request) : answer(d, client, request, last);
+        bool waits = p->waits, answered = waits ? (d->news && answer_wait(d, client, request)) ||
+                                                      answer_stuck(d, client, request, &p->asked)
+                                                : answer(d, client, request, p->job, last);
         json_decref(request);
         if (!answered) {
             p = p->next;
@@ -210,11 +265,12 @@ static bool retries_pending(const struct daemon *d)
 static void on_timer(uv_timer_t *timer)
 {
     struct daemon *d = timer->data;
+    d->later = false;
     look_at_pending(d);
-    d->news = false;
+    d->news = d->later; /* what was asked a moment ago is asked again */
     if (d->stopping && (d->leaving || scheduler_live(d->engine.scheduler) == 0))
         end_loop(d);
-    else if (d->stopping || retries_pending(d))
+    else if (d->stopping || d->later || retries_pending(d))
         look_soon(d);
 }
 
@@ -243,6 +299,7 @@ static int serve(struct daemon *d, struct error *err)
     uv_signal_start(&d->terminate, on_signal, SIGTERM);
     uv_signal_start(&d->interrupt, on_signal, SIGINT);
     d->settled = true;
+    submissions_init(&d->submissions, loop, on_submission, d);
     return STATUS_OK;
 }
 
@@ -251,6 +308,32 @@ static void write_pid(const struct engine *e)
     char *text = memory_format("%d\n", (int)getpid());
     file_write_all(e->home.pid, text, strlen(text), NULL); /* for people; nothing relies on it */
     free(text);
+}
+
+/* What there is to run on: a line for the log, and for whoever waits for a detached daemon. */
+static void tell_ready(struct daemon *d, int ready)
+{
+    char text[256];
+    const struct slots *slots = d->engine.executors[0]->slots;
+    snprintf(text, sizeof text, "slots are the executor's own");
+    if (slots)
+        slots_summary(slots, text, sizeof text);
+    say(d, "%s", text);
+    if (ready < 0)
+        return;
+    char *line = memory_format("\n%s\n", text);
+    ssize_t wrote = write(ready, line, strlen(line));
+    (void)wrote;
+    free(line);
+    close(ready);
+}
+
+/* A thread reads what a client named, from a disk that may be slow or gone: nobody waits for it. */
+static void leave_at_once(struct daemon *d)
+{
+    store_close(d->engine.store);
+    log_writer_close(&d->log);
+    _exit(0);
 }
 
 int daemon_run(const struct daemon_options *options, struct error *err)
@@ -271,11 +354,7 @@ int daemon_run(const struct daemon_options *options, struct error *err)
             status = serve(d, err);
         if (!status) {
             write_pid(&d->engine);
-            if (options->ready >= 0) {
-                ssize_t wrote = write(options->ready, "\n", 1);
-                (void)wrote;
-                close(options->ready);
-            }
+            tell_ready(d, options->ready);
             uv_run(&d->engine.loop, UV_RUN_DEFAULT);
             unlink(d->engine.home.socket);
             unlink(d->engine.home.pid);
@@ -283,6 +362,8 @@ int daemon_run(const struct daemon_options *options, struct error *err)
         say(d, status ? "cannot serve: %s" : "stopped%s", status && err ? err->text : "");
         while (d->pending)
             forget(&d->pending);
+        if (!submissions_end(&d->submissions))
+            leave_at_once(d);
     }
     engine_close(&d->engine);
     log_writer_close(&d->log);

@@ -11,7 +11,7 @@ struct daemon_options {
     struct engine_options engine;
     const char *home; /* --home */
     bool echo;        /* log to standard error too */
-    int ready;        /* a descriptor to write a newline to, once it serves; -1: none */
+    int ready;        /* a descriptor to write a newline and its slots to, once it serves; -1: none */
 };
 
 /* Serve until asked to stop. */

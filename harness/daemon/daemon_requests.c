@@ -5,10 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/data/dataset.h"
+#include "core/base/file.h"
+#include "core/base/file_tree.h"
 #include "core/base/memory.h"
+#include "core/base/rundir.h"
 #include "core/base/version.h"
-#include "harness/spec/spec.h"
+#include "harness/queue/waiting.h"
 #include "harness/store/store_queue.h"
 
 static const char *text_of(const json_t *request, const char *name, struct error *err)
@@ -44,10 +46,11 @@ static json_t *changed_to_json(const struct store_changed *c)
 static int do_ping(struct requests *r, const json_t *request, json_t **body, struct error *err)
 {
     (void)request, (void)err;
-    *body = json_pack("{s:i, s:s, s:s, s:I, s:i, s:s}", "pid", (int)getpid(), "version", version_string(), "revision",
-                      version_revision(), "started", (json_int_t)r->started, "live",
+    *body = json_pack("{s:i, s:s, s:s, s:I, s:i, s:s, s:o}", "pid", (int)getpid(), "version", version_string(),
+                      "revision", version_revision(), "started", (json_int_t)r->started, "live",
                       r->scheduler ? scheduler_live(r->scheduler) : 0, "trouble",
-                      r->scheduler ? scheduler_trouble(r->scheduler) : "");
+                      r->scheduler ? scheduler_trouble(r->scheduler) : "", "pools",
+                      r->scheduler ? scheduler_pools(r->scheduler) : json_null());
     return STATUS_OK;
 }
 
@@ -61,44 +64,64 @@ static int do_live(struct requests *r, const json_t *request, json_t **body, str
     return STATUS_OK;
 }
 
-static json_t *submitted_to_json(const struct spec *spec, const struct store_submitted *done)
-{
-    json_t *known = json_object();
-    for (int i = 0; i < RUN_STATES; i++)
-        json_object_set_new(known, run_state_name(i), json_integer(done->known[i]));
-    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "sweep", spec->name, "pack",
-                     (json_int_t)spec->limits.pack, "runs", (json_int_t)done->runs, "fresh", (json_int_t)done->fresh,
-                     "requeued", (json_int_t)done->requeued, "doubles", (json_int_t)done->doubles, "dropped",
-                     (json_int_t)done->dropped, "dropped_queued", (json_int_t)done->dropped_queued, "known", known);
-}
-
+/* Here and now: what reads a client's paths on the loop is never called by the daemon (daemon_submit.h). */
 static int do_submit(struct requests *r, const json_t *request, json_t **body, struct error *err)
 {
-    const char *text = text_of(request, "text", err), *path = NULL, *directory = NULL;
-    if (text)
-        path = text_of(request, "path", err);
-    if (path)
-        directory = text_of(request, "directory", err);
-    if (!directory)
-        return STATUS_BAD_INPUT;
-    struct spec spec;
-    struct store_submitted done = {0};
-    int status =
-        spec_parse(&spec, text, json_string_length(json_object_get(request, "text")), path, directory, NULL, err);
-    if (status)
-        return status;
-    status = store_submit(r->store, &spec, dataset_digests, &done, err);
-    if (!status) {
-        *body = submitted_to_json(&spec, &done);
-        if (r->scheduler)
-            scheduler_kick(r->scheduler);
-    }
-    spec_fini(&spec);
+    struct submit_job *job;
+    int status = submit_job_create(&job, request, err);
+    if (!status)
+        status = submit_job_prepare(job, err);
+    if (!status)
+        status = requests_submit(r, job, body, err);
+    submit_job_destroy(job);
     return status;
 }
 
-typedef int change(struct requests *r, const char *sweep, const char *run, struct store_changed *out,
-                   struct error *err);
+/* What of a sweep just submitted can never start here, as "warnings". */
+static void add_warnings(struct requests *r, json_t *body)
+{
+    json_t *pools = scheduler_pools(r->scheduler), *groups = NULL, *warnings = json_array();
+    const char *sweep = json_string_value(json_object_get(body, "sweep"));
+    const json_t *group;
+    size_t i;
+    waiting_collect(r->store, sweep, pools, store_now(), &groups, NULL);
+    for (i = 0; (group = json_array_get(groups, i)); i++)
+        if (json_is_true(json_object_get(group, "never")))
+            json_array_append(warnings, json_object_get(group, "text"));
+    json_object_set_new(body, "warnings", warnings);
+    json_decref(groups);
+    json_decref(pools);
+}
+
+/* The sweep is queued, whatever becomes of its copy. */
+static void keep_copy(struct requests *r, const struct submit_job *job, json_t *body)
+{
+    struct error why = {0};
+    if (submit_job_keep(job, r->home, &why) == STATUS_OK)
+        return;
+    json_t *warnings = json_object_get(body, "warnings");
+    if (!warnings) {
+        warnings = json_array();
+        json_object_set_new(body, "warnings", warnings);
+    }
+    json_array_append_new(warnings,
+                          json_sprintf("the sweep is queued, but not kept for 'taper rebuild': %s", why.text));
+}
+
+int requests_submit(struct requests *r, struct submit_job *job, json_t **body, struct error *err)
+{
+    int status = submit_job_commit(job, r->store, body, err);
+    if (!status && r->scheduler && !json_is_true(json_object_get(*body, "dry"))) {
+        add_warnings(r, *body);
+        scheduler_kick(r->scheduler);
+    }
+    if (!status)
+        keep_copy(r, job, *body);
+    return status;
+}
+
+typedef int change(struct requests *r, const json_t *request, const char *sweep, const char *run,
+                   struct store_changed *out, struct error *err);
 
 static int on_target(struct requests *r, const json_t *request, change *apply, json_t **body, struct error *err)
 {
@@ -110,27 +133,92 @@ static int on_target(struct requests *r, const json_t *request, change *apply, j
         return STATUS_BAD_INPUT;
     int status = requests_resolve(r->store, word, &is_sweep, &run, err);
     if (!status)
-        status = apply(r, is_sweep ? word : NULL, is_sweep ? NULL : run.id, &changed, err);
+        status = apply(r, request, is_sweep ? word : NULL, is_sweep ? NULL : run.id, &changed, err);
     if (!status)
         *body = changed_to_json(&changed);
     return status;
 }
 
-static int apply_cancel(struct requests *r, const char *sweep, const char *run, struct store_changed *out,
-                        struct error *err)
+static int apply_cancel(struct requests *r, const json_t *request, const char *sweep, const char *run,
+                        struct store_changed *out, struct error *err)
 {
+    (void)request;
     int status = store_cancel(r->store, sweep, run, "asked for", out, err);
     if (!status && out->live && r->scheduler)
         scheduler_cancel(r->scheduler);
     return status;
 }
 
-static int apply_retry(struct requests *r, const char *sweep, const char *run, struct store_changed *out,
-                       struct error *err)
+static int apply_retry(struct requests *r, const json_t *request, const char *sweep, const char *run,
+                       struct store_changed *out, struct error *err)
 {
-    int status = store_retry(r->store, sweep, run, out, err);
+    int status = store_retry(r->store, sweep, run, json_is_true(json_object_get(request, "done")), out, err);
     if (!status && r->scheduler)
         scheduler_kick(r->scheduler);
+    return status;
+}
+
+/* What takes room and can be spared: a run's whole directory, or its checkpoints. */
+static void remove_files(const char *dir, bool checkpoints, bool dry, int64_t *bytes)
+{
+    static const char *const names[] = {RUNDIR_CHECKPOINT, RUNDIR_BEFORE, RUNDIR_UNCOVERED,
+                                        RUNDIR_CHECKPOINT RUNDIR_DAMAGED, RUNDIR_BEFORE RUNDIR_DAMAGED};
+    for (size_t i = 0; i < (checkpoints ? sizeof names / sizeof names[0] : 1); i++) {
+        char *path = checkpoints ? file_join(dir, names[i]) : memory_string(dir);
+        if (dry)
+            file_tree_size(path, bytes);
+        else
+            file_tree_remove(path, bytes, NULL); /* what stays is in nobody's way */
+        free(path);
+    }
+}
+
+static int note_done(void *arg, const struct store_run *run)
+{
+    struct store_forgotten *out = arg;
+    out->runs = memory_resize(out->runs, (size_t)out->count + 1, sizeof *out->runs);
+    memcpy(out->runs[out->count++], run->id, CONFIG_ID);
+    return 0;
+}
+
+/* The runs whose checkpoints can be spared: those that are done. */
+static int list_done(struct requests *r, const char *sweep, const struct store_run *run, struct store_forgotten *out,
+                     struct error *err)
+{
+    const struct store_filter filter = {.sweep = sweep, .states = 1u << RUN_DONE};
+    if (sweep)
+        return store_runs_each(r->store, &filter, note_done, out, err);
+    if (run->state != RUN_DONE)
+        return error_set(err, STATUS_BAD_INPUT, "run %s is %s: it may still need its checkpoint", run->id,
+                         run_state_name(run->state));
+    return note_done(out, run);
+}
+
+static int do_forget(struct requests *r, const json_t *request, json_t **body, struct error *err)
+{
+    const char *word = text_of(request, "what", err);
+    const bool checkpoints = json_is_true(json_object_get(request, "checkpoints"));
+    const bool dry = !json_is_true(json_object_get(request, "yes"));
+    struct store_forgotten gone = {0};
+    struct store_run run = {0};
+    bool is_sweep;
+    int64_t bytes = 0;
+    if (!word)
+        return STATUS_BAD_INPUT;
+    int status = requests_resolve(r->store, word, &is_sweep, &run, err);
+    if (!status && checkpoints)
+        status = list_done(r, is_sweep ? word : NULL, &run, &gone, err);
+    else if (!status)
+        status = store_forget(r->store, is_sweep ? word : NULL, is_sweep ? NULL : run.id, dry, &gone, err);
+    for (int64_t i = 0; i < gone.count && !status; i++) {
+        char *dir = home_run_dir(r->home, gone.runs[i]);
+        remove_files(dir, checkpoints, dry, &bytes);
+        free(dir);
+    }
+    if (!status)
+        *body = json_pack("{s:b, s:b, s:I, s:I, s:I}", "dry", (int)dry, "checkpoints", (int)checkpoints, "runs",
+                          (json_int_t)gone.count, "kept", (json_int_t)gone.kept, "bytes", (json_int_t)bytes);
+    store_forgotten_fini(&gone);
     return status;
 }
 
@@ -187,15 +275,32 @@ int requests_finished(struct store *store, const char *word, bool *finished, boo
     return store_sweep_finished(store, word, finished, all_done, err);
 }
 
+int requests_stuck(struct requests *r, const char *word, char *text, size_t room, struct error *err)
+{
+    struct store_run run;
+    bool is_sweep;
+    text[0] = '\0';
+    int status = requests_resolve(r->store, word, &is_sweep, &run, err);
+    if (status || (!is_sweep && run.state != RUN_QUEUED))
+        return status;
+    json_t *pools = r->scheduler ? scheduler_pools(r->scheduler) : NULL;
+    status =
+        waiting_stuck(r->store, is_sweep ? word : NULL, is_sweep ? NULL : &run, pools, store_now(), text, room, err);
+    json_decref(pools);
+    return status;
+}
+
 int requests_check(const char *what, const json_t *request, struct error *err)
 {
     static const struct {
         const char *request, *field;
         bool text; /* else true or false */
-    } fields[] = {{"submit", "text", true}, {"submit", "path", true}, {"submit", "directory", true},
-                  {"cancel", "what", true}, {"retry", "what", true},  {"wait", "what", true},
-                  {"pause", "sweep", true}, {"pause", "all", false},  {"resume", "sweep", true},
-                  {"resume", "all", false}, {"stop", "kill", false},  {"stop", "workers", false}};
+    } fields[] = {{"submit", "text", true}, {"submit", "path", true},  {"submit", "directory", true},
+                  {"submit", "dry", false}, {"retry", "done", false},  {"cancel", "what", true},
+                  {"retry", "what", true},  {"wait", "what", true},    {"pause", "sweep", true},
+                  {"pause", "all", false},  {"resume", "sweep", true}, {"resume", "all", false},
+                  {"forget", "what", true}, {"forget", "yes", false},  {"forget", "checkpoints", false},
+                  {"stop", "kill", false},  {"stop", "workers", false}};
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         const json_t *value = json_object_get(request, fields[i].field);
         if (strcmp(fields[i].request, what) != 0 || !value)
@@ -217,7 +322,7 @@ int requests_handle(struct requests *r, const char *what, const json_t *request,
         const char *name;
         int (*handle)(struct requests *r, const json_t *request, json_t **body, struct error *err);
     } table[] = {{"ping", do_ping},   {"live", do_live},   {"submit", do_submit}, {"cancel", do_cancel},
-                 {"retry", do_retry}, {"pause", do_pause}, {"resume", do_resume}};
+                 {"retry", do_retry}, {"pause", do_pause}, {"resume", do_resume}, {"forget", do_forget}};
     *body = NULL;
     int status = requests_check(what, request, err);
     if (status)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,8 +16,10 @@ struct server_client {
     uv_pipe_t pipe;
     struct protocol_reader reader;
     bool paused;     /* not read from, until it has read what it was sent */
-    bool last_words; /* close once everything is sent */
+    bool last_words; /* nothing it sends is listened to; close when it does, or once everything is sent */
     bool closing;
+    size_t unheard; /* bytes that came after the last words */
+    uv_shutdown_t shutdown;
     bool busy; /* inside take_lines */
 };
 
@@ -79,9 +82,7 @@ static void on_written(uv_write_t *request, int status)
         return;
     }
     size_t unsent = uv_stream_get_write_queue_size((uv_stream_t *)&client->pipe);
-    if (client->last_words && unsent == 0)
-        client_close(client);
-    else if (client->paused && unsent < SERVER_UNSENT_PAUSE)
+    if (!client->last_words && client->paused && unsent < SERVER_UNSENT_PAUSE)
         take_lines(client);
 }
 
@@ -113,6 +114,43 @@ void server_refuse(struct server_client *client, const json_t *request, const st
     send_line(client, protocol_error(request, err));
 }
 
+static void on_alloc(uv_handle_t *handle, size_t size, uv_buf_t *buffer)
+{
+    struct server_client *client = handle->data;
+    (void)size;
+    *buffer = uv_buf_init(client->server->buffer, sizeof client->server->buffer);
+}
+
+static void on_unheard(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
+{
+    struct server_client *client = stream->data;
+    (void)buffer;
+    client->unheard += n > 0 ? (size_t)n : 0;
+    if (n < 0 || client->unheard > SERVER_UNHEARD_MOST)
+        client_close(client);
+}
+
+static void on_said(uv_shutdown_t *request, int status)
+{
+    if (status < 0 && status != UV_ECANCELED)
+        client_close(request->data);
+}
+
+/* Refuse, and hear no more. What it still sends is taken and dropped for a while: to a connection that is closed with
+ * something unread in it, its sender finds no reply but an error of the system. */
+static void end_with(struct server_client *client, const struct error *err)
+{
+    uv_read_stop((uv_stream_t *)&client->pipe);
+    client->last_words = true;
+    server_refuse(client, NULL, err);
+    if (client->closing)
+        return;
+    client->shutdown.data = client;
+    if (uv_shutdown(&client->shutdown, (uv_stream_t *)&client->pipe, on_said) != 0 ||
+        uv_read_start((uv_stream_t *)&client->pipe, on_alloc, on_unheard) != 0)
+        client_close(client);
+}
+
 static void take_line(struct server_client *client, const char *line, size_t size)
 {
     json_t *request = NULL;
@@ -122,13 +160,6 @@ static void take_line(struct server_client *client, const char *line, size_t siz
     else
         client->server->on_request(client->server->arg, client, request);
     json_decref(request);
-}
-
-static void on_alloc(uv_handle_t *handle, size_t size, uv_buf_t *buffer)
-{
-    struct server_client *client = handle->data;
-    (void)size;
-    *buffer = uv_buf_init(client->server->buffer, sizeof client->server->buffer);
 }
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer);
@@ -174,23 +205,43 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
         return;
     }
     if (protocol_feed(&client->reader, buffer->base, (size_t)n, &err)) {
-        uv_read_stop(stream);
-        client->last_words = true;
-        server_refuse(client, NULL, &err);
+        end_with(client, &err);
         return;
     }
     take_lines(client);
 }
 
-static bool peer_is_allowed(struct server_client *client)
+static int check_peer(struct server_client *client, struct error *err)
 {
     uv_os_fd_t fd;
     struct ucred peer = {0};
     socklen_t length = sizeof peer;
     if (uv_fileno((uv_handle_t *)&client->pipe, &fd) != 0 ||
         getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
-        return false;
-    return peer.uid == geteuid() || peer.uid == 0;
+        return error_set(err, STATUS_FAILED, "the daemon cannot tell who asks");
+    if (peer.uid != geteuid() && peer.uid != 0)
+        return error_set(err, STATUS_FAILED, "this daemon serves user %u and root, not user %u", (unsigned)geteuid(),
+                         (unsigned)peer.uid);
+    return STATUS_OK;
+}
+
+/* Descriptors that are left above this client's. The lowest free number is given out, so that a high one means that
+ * nearly all are taken. Workers are more to us than one client more. */
+static rlim_t descriptors_left(const struct server_client *client)
+{
+    uv_os_fd_t fd;
+    struct rlimit limit;
+    if (uv_fileno((const uv_handle_t *)&client->pipe, &fd) != 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return RLIM_INFINITY;
+    return (rlim_t)fd < limit.rlim_cur ? limit.rlim_cur - (rlim_t)fd : 0;
+}
+
+static int count_served(const struct server *s)
+{
+    int served = 0;
+    for (const struct server_client *client = s->clients; client; client = client->next)
+        served += !client->last_words;
+    return served;
 }
 
 static void on_connection(uv_stream_t *listener, int status)
@@ -205,18 +256,22 @@ static void on_connection(uv_stream_t *listener, int status)
     client->next = s->clients;
     s->clients = client;
     s->count++;
-    if (uv_accept(listener, (uv_stream_t *)&client->pipe) != 0 || !peer_is_allowed(client)) {
+    struct error err = {0};
+    if (uv_accept(listener, (uv_stream_t *)&client->pipe) != 0)
         client_close(client);
-        return;
-    }
-    if (s->count > SERVER_CLIENTS_MOST) {
-        struct error err = {0};
+    else if (s->count > 2 * SERVER_CLIENTS_MOST || descriptors_left(client) <= SERVER_DESCRIPTORS_KEPT / 2)
+        client_close(client); /* those that are told so are too many, too */
+    else if (descriptors_left(client) <= SERVER_DESCRIPTORS_KEPT)
+        error_set(&err, STATUS_FAILED,
+                  "the daemon has no file descriptor to spare for one more client (ulimit -n); ask again later");
+    else if (count_served(s) > SERVER_CLIENTS_MOST)
         error_set(&err, STATUS_FAILED, "too many clients (%d)", SERVER_CLIENTS_MOST);
-        client->last_words = true;
-        server_refuse(client, NULL, &err);
-        return;
-    }
-    uv_read_start((uv_stream_t *)&client->pipe, on_alloc, on_read);
+    else
+        check_peer(client, &err);
+    if (err.status)
+        end_with(client, &err);
+    else if (!client->closing)
+        uv_read_start((uv_stream_t *)&client->pipe, on_alloc, on_read);
 }
 
 int server_create(struct server **out, uv_loop_t *loop, int listening, server_request *on_request, server_gone *on_gone,

@@ -2,7 +2,7 @@
  *
  * A client may vanish, send rubbish, send without end or never read: it costs no more than its own buffers, which are
  * bounded (PROTOCOL_LINE_MOST in, SERVER_UNSENT_MOST out, SERVER_CLIENTS_MOST clients). Only processes of the daemon's
- * own user, or root, are served. All on the loop's thread. */
+ * own user, or root, are served; another one is told so. All on the loop's thread. */
 #ifndef TAPER_HARNESS_DAEMON_DAEMON_SERVER_H
 #define TAPER_HARNESS_DAEMON_DAEMON_SERVER_H
 
@@ -11,7 +11,13 @@
 
 #include "core/base/error.h"
 
-enum { SERVER_CLIENTS_MOST = 256, SERVER_UNSENT_MOST = 16 << 20, SERVER_UNSENT_PAUSE = 1 << 20 };
+enum {
+    SERVER_CLIENTS_MOST = 256,
+    SERVER_DESCRIPTORS_KEPT = 16, /* for workers, files and the socket itself: a client more is turned away */
+    SERVER_UNSENT_MOST = 16 << 20,
+    SERVER_UNSENT_PAUSE = 1 << 20,
+    SERVER_UNHEARD_MOST = 64 << 20, /* taken from a client that was refused for good, before it is cut off */
+};
 
 struct server;
 struct server_client;

@@ -50,6 +50,7 @@ int daemon_socket_listen(const struct home *home, struct error *err)
 int daemon_socket_connect(const struct home *home, int *absent, struct error *err)
 {
     struct sockaddr_un address;
+    struct stat st;
     *absent = 0;
     int dir = open_home(home, &address, err);
     if (dir < 0)
@@ -60,7 +61,11 @@ int daemon_socket_connect(const struct home *home, int *absent, struct error *er
     if (code == 0)
         return fd;
     *absent = cause == ENOENT || cause == ECONNREFUSED || cause == ENOTDIR;
-    error_errno(err, STATUS_FAILED, cause, "%s: no daemon answers", home->socket);
+    if (cause == EACCES && lstat(home->socket, &st) == 0 && st.st_uid != geteuid())
+        error_set(err, STATUS_FAILED, "%s: the daemon serves user %u and root, not user %u", home->socket,
+                  (unsigned)st.st_uid, (unsigned)geteuid());
+    else
+        error_errno(err, STATUS_FAILED, cause, "%s: no daemon answers", home->socket);
     if (fd >= 0)
         close(fd);
     return -1;

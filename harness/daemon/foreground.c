@@ -10,18 +10,20 @@
 
 #include "core/base/memory.h"
 #include "harness/daemon/daemon_requests.h"
+#include "harness/queue/waiting.h"
 #include "harness/store/status.h"
 #include "harness/daemon/submit.h"
 
-enum { DRAW_MS = 250, LINES_MOST = 40 };
+enum { DRAW_MS = 250, LINES_MOST = 40, GONE_MS = 20, GIVE_UP_MS = 1000 };
 
 struct foreground {
     struct engine engine;
     char sweep[SPEC_NAME];
-    bool terminal, news, stopping, over, done;
+    char stuck[1024]; /* why what is left can never start */
+    bool terminal, news, stopping, killing, over, done;
     int drawn; /* lines on the screen that are ours */
-    uint64_t begun;
-    uv_timer_t draw, check;
+    uint64_t begun, killed;
+    uv_timer_t draw, check, gone;
     uv_signal_t interrupt, terminate;
 };
 
@@ -106,6 +108,7 @@ static void end_loop(struct foreground *f)
 {
     uv_close((uv_handle_t *)&f->draw, NULL);
     uv_close((uv_handle_t *)&f->check, NULL);
+    uv_close((uv_handle_t *)&f->gone, NULL);
     uv_close((uv_handle_t *)&f->interrupt, NULL);
     uv_close((uv_handle_t *)&f->terminate, NULL);
     f->over = true;
@@ -121,7 +124,12 @@ static void on_check(uv_timer_t *timer)
         return;
     if (requests_finished(f->engine.store, f->sweep, &finished, &f->done, NULL) != STATUS_OK)
         return;
-    if (finished || f->stopping)
+    if (!finished && !f->stopping) {
+        json_t *pools = scheduler_pools(f->engine.scheduler);
+        waiting_stuck(f->engine.store, f->sweep, NULL, pools, store_now(), f->stuck, sizeof f->stuck, NULL);
+        json_decref(pools);
+    }
+    if (finished || f->stopping || f->stuck[0])
         end_loop(f);
 }
 
@@ -134,13 +142,40 @@ static void on_changed(void *arg)
     uv_timer_start(&f->check, on_check, 0, 0);
 }
 
+/* The workers were killed. Whatever the database is waiting for, it is not waited for: how the attempts ended stands in
+ * their directories, and whoever comes next records it. */
+static void on_gone(uv_timer_t *timer)
+{
+    struct foreground *f = timer->data;
+    struct scheduler *s = f->engine.scheduler;
+    bool late = uv_hrtime() - f->killed > GIVE_UP_MS * 1000000ull;
+    if (f->over || !(late || (scheduler_unfinished(s) == 0 && scheduler_trouble(s)[0])))
+        return;
+    if (scheduler_live(s) > 0) {
+        char text[640];
+        snprintf(text, sizeof text, "not waiting for %s; the next run or daemon records how %d attempts ended",
+                 scheduler_trouble(s)[0] ? scheduler_trouble(s) : "the workers", scheduler_live(s));
+        on_log(f, text);
+    }
+    end_loop(f);
+}
+
 static void on_signal(uv_signal_t *handle, int number)
 {
     struct foreground *f = handle->data;
     (void)number;
-    on_log(f, f->stopping ? "killing the workers" : "stopping: the workers checkpoint and end; once more to kill them");
-    scheduler_drain(f->engine.scheduler, true, f->stopping ? EXECUTOR_KILL : EXECUTOR_STOP);
+    if (f->killing) {
+        f->killed = 0; /* the third time: at the next look */
+        return;
+    }
+    f->killing = f->stopping;
+    on_log(f, f->killing ? "killing the workers" : "stopping: the workers checkpoint and end; once more to kill them");
+    scheduler_drain(f->engine.scheduler, true, f->killing ? EXECUTOR_KILL : EXECUTOR_STOP);
     f->stopping = true;
+    if (f->killing) {
+        f->killed = uv_hrtime();
+        uv_timer_start(&f->gone, on_gone, GONE_MS, GONE_MS);
+    }
     on_changed(f);
 }
 
@@ -177,9 +212,10 @@ static void run_loop(struct foreground *f)
     uv_loop_t *loop = &f->engine.loop;
     uv_timer_init(loop, &f->draw);
     uv_timer_init(loop, &f->check);
+    uv_timer_init(loop, &f->gone);
     uv_signal_init(loop, &f->interrupt);
     uv_signal_init(loop, &f->terminate);
-    f->draw.data = f->check.data = f->interrupt.data = f->terminate.data = f;
+    f->draw.data = f->check.data = f->gone.data = f->interrupt.data = f->terminate.data = f;
     uv_signal_start(&f->interrupt, on_signal, SIGINT);
     uv_signal_start(&f->terminate, on_signal, SIGTERM);
     if (f->terminal)
@@ -203,6 +239,8 @@ static int report(struct foreground *f, struct error *err)
         return STATUS_OK;
     if (f->stopping)
         return error_set(err, STATUS_STOPPED, "stopped; the same command goes on with it");
+    if (f->stuck[0])
+        return error_set(err, STATUS_FAILED, "what is left can never start: %s", f->stuck);
     return error_set(err, STATUS_FAILED,
                      "not all runs are done; 'taper status' says why, 'taper retry %s' queues them again", f->sweep);
 }

@@ -1,7 +1,8 @@
 /* A sweep in the foreground: the engine on its own, without a socket, until the sweep's runs have ended.
  *
  * On a terminal the progress is redrawn in place, otherwise each change is a line; both on standard error. The first
- * INT or TERM has the workers checkpoint and end, the second kills them. */
+ * INT or TERM has the workers checkpoint and end, the second kills them and ends within a second, whatever the database
+ * waits for. */
 #ifndef TAPER_HARNESS_DAEMON_FOREGROUND_H
 #define TAPER_HARNESS_DAEMON_FOREGROUND_H
 

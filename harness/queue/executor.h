@@ -76,7 +76,7 @@ struct executor {
      * what. executor_use_slots fills these for an executor whose pool is this machine's. */
     int (*widest)(struct executor *ex, int device);
     int (*room)(struct executor *ex, int device);
-    bool (*take)(struct executor *ex, int device, int count, struct slots_grant *grant);
+    bool (*take)(struct executor *ex, const struct slots_wish *wish, struct slots_grant *grant);
     void (*give)(struct executor *ex, const struct slots_grant *grant);
     void (*regain)(struct executor *ex, const char *name, struct slots_grant *grant);
     void (*refresh)(struct executor *ex);

@@ -124,10 +124,8 @@ static void report_without_file(struct executor_job *job, struct member *m, bool
                                .text = "the worker is gone without a word"};
     bool exited = job->child && job->exit.si_code == CLD_EXITED && !said;
     if (exited && job->exit.si_status == SUPERVISOR_NOT_STARTED) {
-        end.outcome = OUTCOME_START;
         end.text = "the worker was never let go";
     } else if (exited && job->exit.si_status == SUPERVISOR_LOCKED) {
-        end.outcome = OUTCOME_START;
         end.text = "another worker is in the run directory";
     } else if (exited) { /* exit.json could not be written, or nothing could: the status is all there is */
         end.outcome = job->exit.si_status > 128                   ? OUTCOME_SIGNAL

@@ -20,9 +20,9 @@ static int slots_pool_room(struct executor *ex, int device)
     return slots_free(ex->slots, device);
 }
 
-static bool slots_pool_take(struct executor *ex, int device, int count, struct slots_grant *grant)
+static bool slots_pool_take(struct executor *ex, const struct slots_wish *wish, struct slots_grant *grant)
 {
-    return slots_take(ex->slots, device, count, grant);
+    return slots_take(ex->slots, wish, grant);
 }
 
 static void slots_pool_give(struct executor *ex, const struct slots_grant *grant)

@@ -149,20 +149,28 @@ static bool read_device(struct nvml *n, nvml_handle handle, bool mig, struct nvm
 }
 
 /* The parts of a GPU in MIG mode, appended; false when it is not in that mode. */
-static bool read_parts(struct nvml *n, nvml_handle handle, struct nvml_device **list, int *count)
+static bool read_parts(struct nvml *n, nvml_handle handle, int index, struct nvml_device **list, int *count)
 {
     unsigned int current = 0, pending = 0, most = 0;
+    char whole[NVML_ID] = "";
     if (!n->get_mig_mode || !n->get_mig_most || !n->get_mig || n->get_mig_mode(handle, &current, &pending) != NVML_OK ||
         !current)
         return false;
     if (n->get_mig_most(handle, &most) != NVML_OK)
         most = 0;
+    if (n->get_uuid(handle, whole, NVML_ID) != NVML_OK)
+        whole[0] = '\0';
     for (unsigned int i = 0; i < most && i < 64; i++) {
         nvml_handle part;
         if (n->get_mig(handle, i, &part) != NVML_OK)
             continue;
         *list = memory_resize(*list, (size_t)*count + 1, sizeof **list);
-        *count += read_device(n, part, true, &(*list)[*count]);
+        struct nvml_device *d = &(*list)[*count];
+        if (!read_device(n, part, true, d))
+            continue;
+        d->index = index;
+        memcpy(d->whole, whole, sizeof whole);
+        ++*count;
     }
     return true;
 }
@@ -179,10 +187,14 @@ int nvml_devices(struct nvml *n, struct nvml_device **out, int *count, struct er
         nvml_handle handle;
         if (n->get_handle(i, &handle) != NVML_OK) /* fallen off the bus, or not ours to use */
             continue;
-        if (read_parts(n, handle, out, count))
+        if (read_parts(n, handle, (int)i, out, count))
             continue;
         *out = memory_resize(*out, (size_t)*count + 1, sizeof **out);
-        *count += read_device(n, handle, false, &(*out)[*count]);
+        struct nvml_device *d = &(*out)[*count];
+        if (!read_device(n, handle, false, d))
+            continue;
+        d->index = (int)i;
+        ++*count;
     }
     return STATUS_OK;
 }

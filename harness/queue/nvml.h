@@ -16,7 +16,9 @@ enum { NVML_ID = 96, NVML_PROCESSES = 64 };
 
 struct nvml_device {
     char id[NVML_ID], name[NVML_ID];
-    bool mig;
+    int index;            /* of the GPU, from 0, in the driver's order, as nvidia-smi shows it */
+    bool mig;             /* a part of that GPU */
+    char whole[NVML_ID];  /* the GPU's own id, of which a part is one; "" when it is no part */
     bool unknown;         /* its memory could not be read just now */
     uint64_t total, used; /* bytes */
     int processes;        /* that compute on it; at most NVML_PROCESSES are listed */

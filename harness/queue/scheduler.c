@@ -1,15 +1,16 @@
-/* What starts: the queue, the slots, recovery after a restart, and the timers. scheduler_end.c: what ends. */
+/* The scheduler's life: its timers, recovery after a restart, and what is asked of it. scheduler_start.c: what starts;
+ * scheduler_end.c: what ends; scheduler_trouble.c: what holds everything up. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "core/base/memory.h"
 #include "harness/base/libraries.h"
 #include "harness/queue/scheduler_internal.h"
+#include "harness/queue/waiting.h"
 #include "harness/store/store_queue.h"
 
 void scheduler_log(struct scheduler *s, const char *format, ...)
@@ -34,46 +35,6 @@ int64_t scheduler_clock(const struct scheduler *s)
     return s->clock_base + (int64_t)((uv_hrtime() - s->clock_begin) / 1000);
 }
 
-uint64_t scheduler_room(const struct scheduler *s)
-{
-    struct statvfs fs;
-    if (statvfs(s->o.home->dir, &fs) != 0)
-        return UINT64_MAX;
-    return (uint64_t)fs.f_bavail * fs.f_frsize;
-}
-
-/* ------------------------------------------------------------------------------------------------------ trouble */
-
-static void on_trouble_timer(uv_timer_t *timer);
-
-void scheduler_fault(struct scheduler *s, enum store_trouble kind, const char *text)
-{
-    bool fresh = !s->trouble[0] || s->trouble_kind != kind;
-    snprintf(s->trouble, sizeof s->trouble, "%.500s", text);
-    s->trouble_kind = kind;
-    if (fresh) {
-        s->trouble_since = scheduler_clock(s);
-        scheduler_log(s, "waiting: %s", s->trouble);
-        store_set_patience(s->o.store, 20); /* the loop has others to serve meanwhile */
-    }
-    uv_timer_start(&s->trouble_timer, on_trouble_timer, SCHEDULER_TROUBLE_MS, 0);
-}
-
-void scheduler_clear(struct scheduler *s)
-{
-    char text[640];
-    if (!s->trouble[0])
-        return;
-    double seconds = 1e-6 * (double)(scheduler_clock(s) - s->trouble_since);
-    snprintf(text, sizeof text, "after %.1f s: %s", seconds, s->trouble);
-    bool worth = s->trouble_kind == STORE_FULL;
-    s->trouble[0] = '\0';
-    store_set_patience(s->o.store, 250);
-    scheduler_log(s, "going on %s", text);
-    if (worth)
-        store_event(s->o.store, NULL, NULL, 0, "disk-full", text, NULL);
-}
-
 /* ------------------------------------------------------------------------------------------------------ timers */
 
 static void on_journal_timer(uv_timer_t *timer)
@@ -85,38 +46,6 @@ static void on_journal_timer(uv_timer_t *timer)
     }
     if (!s->trouble[0])
         scheduler_intake(s);
-}
-
-static void on_trouble_timer(uv_timer_t *timer)
-{
-    struct scheduler *s = timer->data;
-    if (s->trouble_kind == STORE_FULL && scheduler_room(s) < s->o.min_free) {
-        /* Ends are still recorded if that is possible: they may be what frees the slots and the space. */
-        for (struct job *job = s->jobs, *next; job; job = next) {
-            next = job->next;
-            if (job->ended)
-                scheduler_settle(s, job);
-        }
-        uv_timer_start(&s->trouble_timer, on_trouble_timer, SCHEDULER_TROUBLE_MS, 0);
-        return;
-    }
-    char before[sizeof s->trouble];
-    memcpy(before, s->trouble, sizeof before);
-    s->trouble[0] = '\0'; /* set again by the first call that fails */
-    bool fine = scheduler_intake(s);
-    for (struct job *job = s->jobs, *next; job && fine; job = next) {
-        next = job->next;
-        if (job->ended)
-            fine = scheduler_settle(s, job);
-    }
-    if (s->trouble[0] || !fine) {
-        uv_timer_start(&s->trouble_timer, on_trouble_timer, SCHEDULER_TROUBLE_MS, 0);
-        return;
-    }
-    memcpy(s->trouble, before, sizeof before);
-    scheduler_clear(s);
-    scheduler_changed(s);
-    scheduler_kick(s);
 }
 
 /* ------------------------------------------------------------------------------------------------------ recovery */
@@ -253,9 +182,17 @@ int scheduler_live(const struct scheduler *s)
     return n;
 }
 
-const char *scheduler_trouble(const struct scheduler *s)
+int scheduler_unfinished(const struct scheduler *s)
 {
-    return s->trouble;
+    int n = 0;
+    for (const struct job *job = s->jobs; job; job = job->next)
+        n += !job->ended;
+    return n;
+}
+
+json_t *scheduler_pools(const struct scheduler *s)
+{
+    return waiting_pools(s->o.executors[0]);
 }
 
 json_t *scheduler_to_json(const struct scheduler *s)

@@ -11,9 +11,10 @@
  *   stopped                  queued again; counts for nothing
  *   failed, signal, timeout  counts against `retries`: queued again after retry_delay * 2^failures (at most ten
  *                            minutes), or failed
- *   memory                   the same: what took it may be gone by then
+ *   memory                   the same; beside other runs it is as for disk, since nobody knows who took it
  *   disk                     queued again; counts for nothing, but waits longer each time in a row (a minute at most).
  *                            A failure while the home's disk is full is this too
+ *   could not be started     the same, but for what is wrong with the run itself, which is as for input
  *   lost, never let go       the same
  *   cancel was asked for     cancelled, unless it got done all the same
  *
@@ -23,7 +24,8 @@
  * free when all of the pack are gone.
  *
  * While the store cannot be written (disk full, another writer), everything waits and is tried again: attempts go on,
- * ends are remembered, no new attempt starts. All on the loop's thread. */
+ * ends are remembered, no new attempt starts. When a worker cannot be started, or meets a full disk, nothing is started
+ * for half a second, and twice as long each time in a row. All on the loop's thread. */
 #ifndef TAPER_HARNESS_QUEUE_SCHEDULER_H
 #define TAPER_HARNESS_QUEUE_SCHEDULER_H
 
@@ -78,8 +80,14 @@ void scheduler_drain(struct scheduler *s, bool stop, enum executor_stop how);
 /* Live attempts (also those whose end is not recorded yet). */
 int scheduler_live(const struct scheduler *s);
 
+/* Those of them whose processes are still there. */
+int scheduler_unfinished(const struct scheduler *s);
+
 /* Why it cannot go on; "" when it can. */
 const char *scheduler_trouble(const struct scheduler *s);
+
+/* The pools of the executor that new attempts go to (waiting.h). A new reference. */
+json_t *scheduler_pools(const struct scheduler *s);
 
 /* The live attempts: [{"run":..,"attempt":..,"slot":..,"pack":..,"state":"running|stopping|ended"}]. A new reference.
  */

@@ -43,15 +43,14 @@ static void judge_failure(struct scheduler *s, const struct job *job, const stru
 static void judge_lost(struct scheduler *s, const struct job *job, const struct store_run *run, struct verdict *v)
 {
     int times = store_queue_quick_in_a_row(s->o.store, run->id, job->attempt, OUTCOME_LOST);
-    v->cause = OUTCOME_LOST;
     v->wait = times > 1 ? growing(s->o.retry_delay, times - 2, LOST_WAIT_MOST_S) : 0;
 }
 
-/* By a place that could not be written: the run has no part in it. It waits longer each time in a row. */
+/* By a place that could not be written, or a machine that had no means: the run has no part in it. It waits longer each
+ * time in a row, and others go before it. */
 static void judge_place(struct scheduler *s, const struct job *job, const struct store_run *run, struct verdict *v)
 {
-    int times = store_queue_quick_in_a_row(s->o.store, run->id, job->attempt, OUTCOME_DISK);
-    v->cause = OUTCOME_DISK;
+    int times = store_queue_quick_in_a_row(s->o.store, run->id, job->attempt, v->cause);
     v->wait = growing(s->o.retry_delay, times > 0 ? times - 1 : 0, LOST_WAIT_MOST_S);
 }
 
@@ -62,6 +61,19 @@ static void judge_shared(struct scheduler *s, const struct job *job, const struc
         v->alone = true;
     else
         judge_failure(s, job, run, v);
+}
+
+/* Memory that ran out beside other runs is the machine's, since nobody knows whose doing it was: this one goes on when
+ * there is more. With nothing beside it, it is the run's own need. */
+static void judge_memory(struct scheduler *s, const struct job *job, const struct store_run *run, struct verdict *v)
+{
+    bool others = false;
+    for (const struct job *other = s->jobs; other; other = other->next)
+        others |= other->crew != job->crew && !other->ended;
+    if (job->crew->size > 1 || !others)
+        judge_shared(s, job, run, v);
+    else
+        judge_place(s, job, run, v);
 }
 
 static void judge_by_outcome(struct scheduler *s, const struct job *job, const struct store_run *run, struct verdict *v)
@@ -81,19 +93,14 @@ static void judge_by_outcome(struct scheduler *s, const struct job *job, const s
             judge_shared(s, job, run, v);
         break;
     case OUTCOME_MEMORY:
-        judge_shared(s, job, run, v);
+        judge_memory(s, job, run, v);
         break;
     case OUTCOME_DISK:
+    case OUTCOME_START:
         judge_place(s, job, run, v);
         break;
     case OUTCOME_LOST:
         judge_lost(s, job, run, v);
-        break;
-    case OUTCOME_START:
-        if (job->crew->executing || job->adopted)
-            judge_lost(s, job, run, v);
-        else
-            judge_failure(s, job, run, v);
         break;
     case OUTCOME_STOPPED:
     case OUTCOME_CANCELLED:
@@ -250,6 +257,20 @@ static int record_end(struct scheduler *s, const struct job *job, struct store_r
     return status ? status : end;
 }
 
+/* A worker that met a full disk or too little memory, or could not be started, would not be the last if others were
+ * started at once. */
+static void hold_for(struct scheduler *s, const struct job *job, const struct verdict *v)
+{
+    char text[512];
+    bool place = v->cause == OUTCOME_DISK || v->cause == OUTCOME_MEMORY || v->cause == OUTCOME_START;
+    if (!place) {
+        s->holds = 0;
+    } else if (v->next == RUN_QUEUED && !v->counts && !v->alone) {
+        snprintf(text, sizeof text, "run %s: %s: %s", job->run, outcome_name(v->cause), v->text);
+        scheduler_hold(s, v->cause, v->cause == OUTCOME_START ? v->text : text);
+    }
+}
+
 bool scheduler_settle(struct scheduler *s, struct job *job)
 {
     struct error err = {0};
@@ -267,6 +288,7 @@ bool scheduler_settle(struct scheduler *s, struct job *job)
         return true;
     }
     log_end(s, job, &v);
+    hold_for(s, job, &v);
     scheduler_forget(s, job);
     if (v.next == RUN_FAILED && run.fail_fast)
         fail_fast(s, &run);

@@ -37,9 +37,15 @@ struct scheduler {
     struct intake *intake;
     struct job *jobs;
     bool draining;
-    char trouble[512];
+    char trouble[512]; /* why the store cannot be used; "": it can, for all that is known */
     int64_t trouble_since;
     enum store_trouble trouble_kind;
+    bool told;      /* the log knows of it */
+    char held[512]; /* why nothing could be started the last time; "": it could */
+    enum outcome held_why;
+    int64_t held_since;
+    uint64_t held_until; /* uv_now */
+    int holds;           /* in a row */
     uv_timer_t fill_timer, journal_timer, trouble_timer, delay_timer;
     char host[256], *libraries;
     int64_t clock_base;   /* UTC us when clock_begin was read */
@@ -52,8 +58,13 @@ void scheduler_changed(struct scheduler *s);
 
 /* A call on the store failed, or there is no room: remember, tell once, try again later. */
 void scheduler_fault(struct scheduler *s, enum store_trouble kind, const char *text);
-/* The store works again. */
-void scheduler_clear(struct scheduler *s);
+/* The machine, or the place, had not what a worker needs (processes, descriptors, a directory that can be written):
+ * start nothing for half a second, twice as long each time in a row, a minute at most. */
+void scheduler_hold(struct scheduler *s, enum outcome why, const char *text);
+/* Milliseconds for which nothing is started yet; 0: go on. */
+uint64_t scheduler_held(const struct scheduler *s);
+/* A worker was started. */
+void scheduler_unhold(struct scheduler *s);
 
 /* UTC in us by a clock that nobody sets: right when the scheduler began, and steady since. All delays are by it. */
 int64_t scheduler_clock(const struct scheduler *s);
@@ -64,7 +75,8 @@ uint64_t scheduler_room(const struct scheduler *s);
 /* Record the end of a job that has ended. True: it is gone from the list. False: to be tried again. */
 bool scheduler_settle(struct scheduler *s, struct job *job);
 
-/* An attempt that could not be started ends so. That counts, since it may be the run's own fault. */
+/* An attempt that could not be started ends so. What is wrong with the run itself (STATUS_BAD_INPUT) ends the run;
+ * anything else is the machine's, counts for nothing, and holds the queue. */
 void scheduler_refuse(struct scheduler *s, struct job *job, const struct error *why);
 
 /* The answer to a start (executor.h). */

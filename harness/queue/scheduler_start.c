@@ -6,10 +6,12 @@
 #include <sys/stat.h>
 
 #include "core/base/file.h"
+#include "core/base/file_tree.h"
 #include "core/base/memory.h"
 #include "core/base/rundir.h"
 #include "harness/queue/scheduler_internal.h"
 #include "harness/store/store_queue.h"
+#include "harness/store/store_redo.h"
 
 /* config.json as the store has it; the worker checks it. Left alone when it is right already. */
 static int write_config(const char *dir, const char *text, struct error *err)
@@ -24,26 +26,46 @@ static int write_config(const char *dir, const char *text, struct error *err)
     return status;
 }
 
+/* A run that is to be done again starts in an empty directory. */
+static int clear_for_redo(struct scheduler *s, const char *run, const char *dir, struct error *err)
+{
+    bool clear = false;
+    int status = store_redo_must_clear(s->o.store, run, &clear, err);
+    if (!status && clear)
+        status = file_tree_remove(dir, NULL, err);
+    return status || !clear ? status : store_redo_cleared(s->o.store, run, err);
+}
+
 static int prepare_dir(struct scheduler *s, const struct store_run *run, const char *dir, char **after,
                        struct error *err)
 {
     char *config = NULL;
     int status = store_queue_texts(s->o.store, run->id, &config, after, err);
+    struct stat there;
+    if (!status)
+        status = clear_for_redo(s, run->id, dir, err);
     if (!status && mkdir(dir, 0777) != 0 && errno != EEXIST)
         status = file_make_directories(dir, err);
+    if (!status && stat(dir, &there) == 0 && !S_ISDIR(there.st_mode))
+        status = error_set(err, STATUS_BAD_INPUT, "%s: want the run's directory, found something else", dir);
     if (!status)
         status = write_config(dir, config, err);
     free(config);
     return status;
 }
 
-/* The attempt could not be started: that counts, since it may be the run's own fault. */
 void scheduler_refuse(struct scheduler *s, struct job *job, const struct error *why)
 {
     job->ended = true;
     snprintf(job->text, sizeof job->text, "%.255s", why->text);
-    job->end = (struct executor_end){
-        .outcome = OUTCOME_START, .code = -1, .signal = -1, .cpu_us = -1, .peak_bytes = -1, .text = job->text};
+    job->end = (struct executor_end){.outcome = job->adopted                      ? OUTCOME_LOST
+                                                : why->status == STATUS_BAD_INPUT ? OUTCOME_INPUT
+                                                                                  : OUTCOME_START,
+                                     .code = -1,
+                                     .signal = -1,
+                                     .cpu_us = -1,
+                                     .peak_bytes = -1,
+                                     .text = job->text};
     scheduler_settle(s, job);
 }
 
@@ -159,7 +181,8 @@ static bool start_run(struct scheduler *s, struct executor *ex, struct start *st
     const struct store_run *first = &start->runs[0];
     struct crew *crew = start->crew = memory_alloc(1, sizeof *start->crew);
     crew->executor = ex;
-    if (!ex->take(ex, first->device, (int)first->slots, &crew->grant)) {
+    const struct slots_wish wish = {.pool = first->device, .count = (int)first->slots};
+    if (!ex->take(ex, &wish, &crew->grant)) {
         free(crew);
         return false;
     }
@@ -228,6 +251,7 @@ void scheduler_on_start(void *arg, struct executor_job *executing, const struct 
     }
     for (struct job *job = s->jobs; job; job = job->next)
         wanted |= job->crew == crew && !job->stopping;
+    scheduler_unhold(s);
     /* Not to be known of, or not wanted any more: a held worker ends without a trace, and on_end says so. */
     if (record_handles(s, crew, started, &err)) {
         scheduler_fault(s, store_trouble(s->o.store), err.text);
@@ -260,7 +284,7 @@ static void fill_pool(struct scheduler *s, int pool, bool *started)
 {
     struct executor *ex = s->o.executors[0];
     int widest = ex->widest(ex, pool);
-    while (!s->trouble[0] && ex->room(ex, pool) > 0) {
+    while (!s->trouble[0] && !scheduler_held(s) && ex->room(ex, pool) > 0) {
         struct error err = {0};
         struct start start = {.count = 0};
         bool found = false;
@@ -282,6 +306,10 @@ static void on_fill(uv_timer_t *timer)
     int64_t now = scheduler_clock(s), when = 0;
     if (s->draining || s->trouble[0])
         return;
+    if (scheduler_held(s)) {
+        uv_timer_start(&s->delay_timer, on_fill, scheduler_held(s), 0);
+        return;
+    }
     if (scheduler_room(s) < s->o.min_free) {
         scheduler_fault(s, STORE_FULL, "the disk of the home is full: no attempt is started");
         return;
@@ -294,8 +322,10 @@ static void on_fill(uv_timer_t *timer)
     if (started)
         scheduler_changed(s);
     /* With nothing free, an end will bring us here again. */
-    if (ex->room(ex, DEVICE_CPU) + ex->room(ex, DEVICE_CUDA) > 0 &&
-        store_queue_delay(s->o.store, now, &when, NULL) == STATUS_OK && when > now) {
+    if (scheduler_held(s)) {
+        uv_timer_start(&s->delay_timer, on_fill, scheduler_held(s), 0);
+    } else if (ex->room(ex, DEVICE_CPU) + ex->room(ex, DEVICE_CUDA) > 0 &&
+               store_queue_delay(s->o.store, now, &when, NULL) == STATUS_OK && when > now) {
         uv_timer_start(&s->delay_timer, on_fill, (uint64_t)((when - now) / 1000 + 1), 0);
     } else if (ex->widest(ex, DEVICE_CUDA) > 0) {
         uv_timer_start(&s->delay_timer, on_fill, 5000, 0); /* a busy GPU may have become free */

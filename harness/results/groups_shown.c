@@ -144,8 +144,19 @@ static const struct {
     {"aux.lambda", "format('%g', \"aux.lambda\")", "\"aux.lambda\" + 0.0"},
 };
 
+/* The lines that a figure of it has: those of one name in all its panels are one line, numbered from 0. */
+static const char ablation_line[] =
+    "CREATE TEMP VIEW ablation_line AS WITH found AS (SELECT * FROM ablation), "
+    "groups AS (SELECT DISTINCT key, rest, label, named, size FROM found), "
+    "doubled AS (SELECT key, label, named, size, count(*) > 1 AS twice FROM groups GROUP BY key, label, named, size), "
+    "line AS (SELECT a.*, a.label || a.named || iif((SELECT count(DISTINCT size) > 1 FROM found), ' ' || a.size, '') "
+    "|| "
+    "iif(d.twice, ' ' || dense_rank() OVER (PARTITION BY a.key, a.label, a.named, a.size ORDER BY a.rest), '') AS name "
+    "FROM found a JOIN doubled d USING (key, label, named, size)) "
+    "SELECT *, dense_rank() OVER (ORDER BY name) - 1 AS line FROM line";
+
 /* The view ablation: tapered runs that differ in one of those keys and the seed alone, where it takes three values or
- * more. rest is what they share; a run that stands under two names counts once. */
+ * more. rest is what they share; a run that stands under two names counts once. And the view ablation_line. */
 int groups_make_ablation(struct groups_made *m, struct error *err)
 {
     char *sql = NULL;
@@ -175,8 +186,9 @@ int groups_make_ablation(struct groups_made *m, struct error *err)
           "k.named, k.sites || iif(k.key <> 'aux.lambda' AND k.lambda > 0, '+aux', '') AS label, k.baseline_run, "
           "max((k.val_loss - k.baseline_val_loss) / k.baseline_val_loss * 100) AS change, "
           "(SELECT logit_rms FROM step_last l WHERE l.run = k.run) AS logit_rms "
-          "FROM keyed k JOIN axis USING (key, rest) GROUP BY k.key, k.rest, k.value, k.run",
+          "FROM keyed k JOIN axis USING (key, rest) GROUP BY k.key, k.rest, k.value, k.run; ",
           out);
+    fputs(ablation_line, out);
     fclose(out);
     int status = store_make_temporary(m->store, "the ablations", sql, err);
     free(sql);

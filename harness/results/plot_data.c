@@ -8,9 +8,9 @@
 #include "harness/results/statistics.h"
 #include "harness/store/store_rows.h"
 
-enum { AT_COL, AT_ROW, AT_SERIES, AT_SEED, AT_X, AT_Y, AT_GRP, AT_AT, COLUMNS };
+enum { AT_COL, AT_ROW, AT_SERIES, AT_SEED, AT_X, AT_Y, AT_GRP, AT_AT, AT_BESIDE, COLUMNS };
 
-static const char *const names[COLUMNS] = {"col", "row", "series", "seed", "x", "y", "grp", "at"};
+static const char *const names[COLUMNS] = {"col", "row", "series", "seed", "x", "y", "grp", "at", "beside"};
 
 /* The place of a text in a list that grows. */
 static int place_of(char ***list, int *count, const char *text)
@@ -105,6 +105,10 @@ static void take_value(struct reader *r)
     if (d->value_count == r->room) {
         r->room = r->room ? 2 * r->room : 256;
         d->values = memory_resize(d->values, (size_t)r->room, sizeof *d->values);
+    }
+    if (v.row == 0 && r->at[AT_BESIDE] >= 0) {
+        d->timed++;
+        d->beside += store_rows_at(r->rows, r->at[AT_BESIDE]).integer > 0;
     }
     if (isfinite(v.y))
         d->values[d->value_count++] = v;

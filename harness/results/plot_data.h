@@ -3,9 +3,10 @@
  * The query gives a row a value: row (1, 2 ...: what is drawn; the figure's script says what each is), seed, x, y, and
  * where it belongs: grp, a group of the sweep, whose panel and line it is; or col and series (texts) in place of one or
  * both. x may be text: then every distinct one is a category of its column, numbered from 1 in the order they come in.
- * at, where there is such a column, is where a point is drawn (tokens, time), the mean over the seeds at one x. Groups
- * are in their own order, whatever order the rows come in; col and series in the order they come in. y NULL is a value
- * that was not finite: counted, not drawn. */
+ * at, where there is such a column, is where a point is drawn (tokens, time), the mean over the seeds at one x; beside
+ * makes y a timing, and not 0 one that was taken while other runs were on the machine. Groups are in their own order,
+ * whatever order the rows come in; col and series in the order they come in. y NULL is a value that was not finite:
+ * counted, not drawn. */
 #ifndef TAPER_HARNESS_RESULTS_PLOT_DATA_H
 #define TAPER_HARNESS_RESULTS_PLOT_DATA_H
 
@@ -42,6 +43,7 @@ struct plot_data {
     int value_count;
     int left_out;              /* values that are not finite */
     int seeds_low, seeds_high; /* the fewest and the most values behind a point of row 1 */
+    int timed, beside;         /* values of row 1 that are timings, and those taken beside other runs */
     bool binned, fewer;        /* some line is; somewhere seeds drop out */
 };
 

@@ -92,19 +92,34 @@ static void put_seeds(FILE *out, const struct plot_data *d)
         fprintf(out, "n = %d to %d, band: smallest to largest", d->seeds_low, d->seeds_high);
     if (d->fewer)
         fputs("; dotted where seeds are missing", out);
+    if (d->beside)
+        fprintf(out, "; %d of %d timings taken beside other runs", d->beside, d->timed);
     if (d->left_out)
         fprintf(out, "; %d value%s missing or not finite", d->left_out, d->left_out > 1 ? "s" : "");
+}
+
+/* What this figure has to say besides, on the heap; NULL: nothing. */
+static int say_aside(char **out, struct results *from, const struct catalogue_entry *e, struct error *err)
+{
+    struct result_rows rows = {0};
+    int status = e->aside ? result_query(&rows, from->store, e->id, e->aside, NULL, err) : STATUS_OK;
+    if (!status && rows.rows > 0 && result_text(&rows, 0, 0))
+        *out = memory_string(result_text(&rows, 0, 0));
+    result_rows_fini(&rows);
+    return status;
 }
 
 /* What every figure says of itself: the sweep, its runs, the seeds behind a line, what is not there, the program. */
 static int make_caption(struct plot_image *image, struct results *from, const struct drawing *f, int page,
                         struct error *err)
 {
-    char *runs = NULL, *unfinished = NULL;
+    char *runs = NULL, *unfinished = NULL, *aside = NULL;
     size_t size = 0;
     int status = result_sweep_runs(from->store, image->sweep, &runs, err);
     if (!status)
         status = say_unfinished(&unfinished, from, err);
+    if (!status)
+        status = say_aside(&aside, from, f->e, err);
     if (!status) {
         char *program = result_program();
         const char *baseline = from->groups.baseline;
@@ -113,6 +128,8 @@ static int make_caption(struct plot_image *image, struct results *from, const st
         put_seeds(out, &f->d);
         if (*unfinished)
             fprintf(out, "; not done: %s", unfinished);
+        if (aside)
+            fprintf(out, "; %s", aside);
         if (baseline && strcmp(baseline, "baseline") != 0)
             fprintf(out, "; baseline: %s", baseline);
         if (image->pages > 1)
@@ -123,6 +140,7 @@ static int make_caption(struct plot_image *image, struct results *from, const st
         fclose(out);
         free(program);
     }
+    free(aside);
     free(unfinished);
     free(runs);
     return status;
@@ -130,19 +148,50 @@ static int make_caption(struct plot_image *image, struct results *from, const st
 
 /* --------------------------------------------------------------------------------------------- the script */
 
+/* In pixels, with the rows and columns of the key. */
 struct canvas {
-    int width, height;
+    int width, height, key_rows, key_columns;
 };
+
+enum { KEY_LETTER = 7, KEY_SAMPLE = 40, KEY_ROW = 13, KEY_MARGINS = 40, KEY_ROWS_SHAPED = 2 };
+
+/* How wide a text is, in letters; those of the East are two wide. */
+static int letters(const char *text)
+{
+    int n = 0;
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++)
+        n += (*p & 0xc0) == 0x80 ? 0 : *p >= 0xe3 ? 2 : 1;
+    return n;
+}
+
+/* gnuplot gives all entries of a key the width of the longest. What needs more than two rows makes the figure higher:
+ * gnuplot itself would draw them over the panels. */
+static void lay_out_key(struct canvas *c, const struct plot_data *d)
+{
+    int longest = 1, entries = d->series + 1; /* and the gate's, or the baseline's */
+    for (int s = 0; s < d->series; s++)
+        longest = letters(d->series_names[s]) > longest ? letters(d->series_names[s]) : longest;
+    c->key_columns = (c->width - KEY_MARGINS) / (longest * KEY_LETTER + KEY_SAMPLE);
+    c->key_columns = c->key_columns > 0 ? c->key_columns : 1;
+    c->key_rows = (entries + c->key_columns - 1) / c->key_columns;
+    c->key_rows = c->key_rows > KEY_ROWS_SHAPED ? c->key_rows : KEY_ROWS_SHAPED;
+}
 
 static struct canvas canvas_of(const struct drawing *f)
 {
     const struct figure_shape *s = &f->e->shape;
     int columns = f->d.columns > 0 ? f->d.columns : 1, across = columns < s->abreast ? columns : s->abreast;
     int down = (columns + s->abreast - 1) / s->abreast;
-    return (struct canvas){s->width + s->width_more * (across - 1), s->height + s->height_more * (down - 1)};
+    struct canvas c = {.width = s->width + s->width_more * (across - 1),
+                       .height = s->height + s->height_more * (down - 1)};
+    lay_out_key(&c, &f->d);
+    if (s->shares_lines || s->plan == FIGURE_NAMED)
+        c.height += KEY_ROW * (c.key_rows - KEY_ROWS_SHAPED);
+    return c;
 }
 
-/* Sizes are in pixels of 1/96 inch; PNG has two dots a pixel. */
+/* Sizes are in pixels of 1/96 inch; PNG has two dots a pixel, and fonts of PDF are in points, taken at 96 to the inch.
+ */
 static void put_terminal(FILE *out, const struct drawing *f, struct canvas size, enum plot_format format,
                          bool inline_svg)
 {
@@ -154,9 +203,10 @@ static void put_terminal(FILE *out, const struct drawing *f, struct canvas size,
         fprintf(out, "set terminal pngcairo size %d,%d font \"sans,11\" fontscale 1.5 linewidth 2 pointscale 1.8\n",
                 2 * size.width, 2 * size.height);
     else if (format == PLOT_PDF)
-        fprintf(out,
-                "set terminal pdfcairo size %.4fin,%.4fin font \"sans,8.25\" fontscale 1 linewidth 1 pointscale 0.6\n",
-                size.width / 96.0, size.height / 96.0);
+        fprintf(
+            out,
+            "set terminal pdfcairo size %.4fin,%.4fin font \"sans,11\" fontscale 0.5625 linewidth 1.3 pointscale 0.6\n",
+            size.width / 96.0, size.height / 96.0);
     else
         fprintf(out,
                 "set terminal svg size %d,%d %s font \"Helvetica,Arial,sans-serif,11\" name \"%s\" "
@@ -175,11 +225,13 @@ static void put_script(FILE *out, const struct drawing *f, const char *caption)
     struct canvas size = canvas_of(f);
     const char *id = f->e->id;
     char *wrapped = memory_string(caption);
-    int lines = wrap(wrapped, (size.width - 20) * 10 / 44);
+    int lines = wrap(wrapped, (size.width - 20) * 10 / 46);
     fprintf(out, "# %s: %s\n# gnuplot THIS_FILE > %s.%s\n", id, f->e->title, id,
             f->format == PLOT_SCRIPT ? "svg" : format_names[f->format]);
     put_terminal(out, f, size, f->format, f->inline_svg);
-    fprintf(out, "width = %d\nheight = %d\ncaption_lines = %d\ntitle_text = ", size.width, size.height, lines);
+    fprintf(out,
+            "width = %d\nheight = %d\ncaption_lines = %d\nkey_columns = %d\nkey_rows = %d\ntitle_text = ", size.width,
+            size.height, lines, size.key_columns, size.key_rows);
     plot_put_string(out, f->e->title);
     fputs("\ncaption = ", out);
     plot_put_string(out, wrapped);
@@ -272,24 +324,56 @@ static int find_groups(struct plot_pages *pages, char **sweep, struct results *f
     return STATUS_OK;
 }
 
-static int set_page(struct results *from, const struct plot_pages *pages, int page, struct error *err)
+/* A page of groups goes into as many figures as its lines take. */
+struct parts {
+    struct result_rows lines; /* of the figure's own query; none: one part */
+    int most, count;
+};
+
+static int find_parts(struct parts *p, struct results *from, const struct plot_figure *figure, struct error *err)
 {
+    int status = STATUS_OK;
+    p->count = 1;
+    p->most = figure->lines_most;
+    if (figure->lines)
+        status = result_query(&p->lines, from->store, figure->entry->id, figure->lines, NULL, err);
+    if (!status && p->lines.rows > p->most)
+        p->count = (p->lines.rows + p->most - 1) / p->most;
+    return status;
+}
+
+static int set_page(struct results *from, const struct plot_pages *pages, const struct parts *parts, int number,
+                    struct error *err)
+{
+    int page = number / parts->count, first = number % parts->count * parts->most;
     char *sql = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&sql, &size);
     fputs("DELETE FROM page", out);
     for (int i = 0; i < pages->groups[page]; i++)
         fprintf(out, "%s(%d)", i ? ", " : "; INSERT INTO page VALUES ", pages->group[page][i]);
+    fputs("; DELETE FROM page_line", out);
+    for (int i = first; i < parts->lines.rows && i < first + parts->most; i++) {
+        char *line = result_quote(result_text(&parts->lines, i, 0));
+        fprintf(out, "%s(%d, %s)", i > first ? ", " : "; INSERT INTO page_line VALUES ", i + 1, line);
+        free(line);
+    }
     fclose(out);
-    int status = store_make_temporary(from->store, "the groups drawn", sql, err);
+    int status = store_make_temporary(from->store, "the groups and lines drawn", sql, err);
     free(sql);
     return status;
 }
 
 /* What to do about more than can be drawn. */
-static char *advice(const struct plot_image *image, const struct results *from, const struct catalogue_entry *e)
+static char *advice(const struct plot_image *image, const struct results *from, const struct catalogue_entry *e,
+                    const struct parts *parts)
 {
     const struct result_groups *g = &from->groups;
+    if (parts->count > 1)
+        return memory_format("%s: %d sites of %d configurations are too many lines for one figure: %d%s; narrow with "
+                             "'--metric NAME:SITE' or --where",
+                             e->id, parts->lines.rows, g->count, image->pages,
+                             image->pages_left > 0 ? " are drawn, not all" : " are drawn");
     bool key = g->key_count > 0;
     char *where = g->count == 0 ? memory_string("variant=NAME")
                   : key         ? memory_format("%s=%s", g->keys[0], g->group[0].values[0])
@@ -303,12 +387,12 @@ static char *advice(const struct plot_image *image, const struct results *from, 
 }
 
 static int make_page(struct plot_image *out, struct results *from, struct drawing *f, const struct plot_pages *pages,
-                     int page, bool *empty, struct error *err)
+                     const struct parts *parts, int page, bool *empty, struct error *err)
 {
-    int status = set_page(from, pages, page, err);
+    int deal = page / parts->count, status = set_page(from, pages, parts, page, err);
     if (!status)
-        status = plot_data_make(&f->d, from->store, f->e->id, f->sql, out->sweep, &from->groups, pages->group[page],
-                                pages->groups[page], err);
+        status = plot_data_make(&f->d, from->store, f->e->id, f->sql, out->sweep, &from->groups, pages->group[deal],
+                                f->e->shape.plan == FIGURE_NAMED ? 0 : pages->groups[deal], err);
     if (!status && !plot_data_has_any(&f->d)) {
         *empty = true;
         status =
@@ -342,6 +426,7 @@ int plot_figure_draw(struct plot_image *out, struct results *from, const struct 
                         .format = format,
                         .inline_svg = inline_svg};
     struct plot_pages pages;
+    struct parts parts = {0};
     bool nothing = false;
     *out = (struct plot_image){0};
     int status = find_groups(&pages, &out->sweep, from, e, sweep, err);
@@ -350,16 +435,20 @@ int plot_figure_draw(struct plot_image *out, struct results *from, const struct 
         status = error_set(err, STATUS_FAILED, "%s: nothing to draw%s%s: %s", e->id, sweep ? " in sweep " : "",
                            sweep ? sweep : "", e->needs);
     }
+    if (!status)
+        status = find_parts(&parts, from, figure, err);
     if (!status) {
-        out->pages = pages.count < PLOT_PAGES_MOST ? pages.count : PLOT_PAGES_MOST;
-        out->pages_left = pages.count - out->pages;
-        if (pages.count > 1)
-            out->advice = advice(out, from, e);
-        status = make_page(out, from, &f, &pages, page, &nothing, err);
+        int count = pages.count * parts.count;
+        out->pages = count < PLOT_PAGES_MOST ? count : PLOT_PAGES_MOST;
+        out->pages_left = count - out->pages;
+        if (count > 1)
+            out->advice = advice(out, from, e, &parts);
+        status = make_page(out, from, &f, &pages, &parts, page, &nothing, err);
     }
     if (empty)
         *empty = nothing;
     plot_pages_fini(&pages);
+    result_rows_fini(&parts.lines);
     plot_data_fini(&f.d);
     free(f.style);
     if (status)
@@ -376,7 +465,7 @@ int plot_figure_make(struct plot_image *out, struct results *from, const char *i
         *empty = false;
     if (!e)
         return error_set(err, STATUS_BAD_INPUT, "no figure '%s'; 'taper help plot' lists them", id);
-    char *query = memory_format("plots/%s.sql", id);
+    char *query = memory_format("plots/%s.sql", e->id);
     struct plot_figure figure = {.entry = e, .sql = embedded_find(query)->text, .x_name = "step"};
     int status = plot_figure_draw(out, from, &figure, sweep, page, format, inline_svg, empty, err);
     free(query);

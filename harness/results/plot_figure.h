@@ -27,15 +27,17 @@ struct plot_image {
 struct plot_figure {
     const struct catalogue_entry *entry;
     const char *sql, *script, *x_name; /* script NULL: plots/ID.gp */
+    const char *lines;                 /* SQL: what a figure's lines are, in order, where not its groups; else NULL */
+    int lines_most;                    /* of those in one figure; sql finds them in page_line */
 };
 
 /* The i-th id, in the order of the paper; NULL past the last. */
 const char *plot_figure_id(int i);
 
-/* Draw page `page` (from 0) of figure `id`, of the sweep given (NULL: the last submitted that has data for it). *empty
- * (may be NULL) tells whether the failure is that there is nothing to draw. inline_svg: without a fixed size, for a
- * page of HTML. STATUS_BAD_INPUT: no such figure or sweep. STATUS_FAILED: nothing to draw (the text says why), or
- * gnuplot's. */
+/* Draw page `page` (from 0) of figure `id` (fig- may be left out), of the sweep given (NULL: the last submitted that
+ * has data for it). *empty (may be NULL) tells whether the failure is that there is nothing to draw. inline_svg:
+ * without a fixed size, for a page of HTML. STATUS_BAD_INPUT: no such figure or sweep. STATUS_FAILED: nothing to draw
+ * (the text says why), or gnuplot's. */
 int plot_figure_make(struct plot_image *out, struct results *from, const char *id, const char *sweep, int page,
                      enum plot_format format, bool inline_svg, bool *empty, struct error *err);
 

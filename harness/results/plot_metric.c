@@ -5,6 +5,7 @@
 
 #include "core/base/memory.h"
 #include "harness/results/plot_data.h"
+#include "harness/results/plot_page.h"
 
 static const char *const of_steps[] = {
     "ce",           "aux",        "lr",           "gate",      "grad_norm",  "scale_mean",
@@ -21,10 +22,13 @@ static const struct {
     {"time", "s.step * avg(s.ms) OVER (PARTITION BY r.grp, s.run ORDER BY s.step) / 1000", "seconds of training"},
 };
 
+enum { AFTER_SITES = 1000000 }; /* places of lines that are no site of page_line */
+
 struct metric {
     char *text;       /* as given */
     const char *name; /* the column */
-    char *site;       /* NULL: of the step */
+    char *site;       /* NULL: of the step, or of every site */
+    bool sites;       /* of every site */
 };
 
 static bool among(const char *const *list, size_t count, const char *name)
@@ -41,7 +45,7 @@ static int unknown(const char *text, struct error *err)
     for (size_t i = 0; i < sizeof of_steps / sizeof of_steps[0]; i++)
         snprintf(err->text + strlen(err->text), sizeof err->text - strlen(err->text), " %s", of_steps[i]);
     snprintf(err->text + strlen(err->text), sizeof err->text - strlen(err->text),
-             ", and of a site (NAME:SITE, final_norm or blocks.0.attn_norm)");
+             ", and of a site (NAME:SITE, final_norm or blocks.0.attn_norm; NAME:all, or NAME where no step has it)");
     for (size_t i = 0; i < sizeof of_sites / sizeof of_sites[0]; i++)
         snprintf(err->text + strlen(err->text), sizeof err->text - strlen(err->text), " %s", of_sites[i]);
     return STATUS_BAD_INPUT;
@@ -59,9 +63,12 @@ static int read_list(struct metric *m, int *count, const char *list, struct erro
         char *name = memory_string(one->text), *colon = strchr(name, ':');
         if (colon)
             *colon = '\0';
-        one->site = colon ? memory_string(colon + 1) : NULL;
-        const char *const *known = colon ? of_sites : of_steps;
-        size_t knows = colon ? sizeof of_sites / sizeof of_sites[0] : sizeof of_steps / sizeof of_steps[0];
+        const size_t steps = sizeof of_steps / sizeof of_steps[0], sites = sizeof of_sites / sizeof of_sites[0];
+        one->sites =
+            colon ? strcmp(colon + 1, "all") == 0 : !among(of_steps, steps, name) && among(of_sites, sites, name);
+        one->site = colon && !one->sites ? memory_string(colon + 1) : NULL;
+        const char *const *known = colon || one->sites ? of_sites : of_steps;
+        size_t knows = known == of_sites ? sites : steps;
         if (!among(known, knows, name))
             status = unknown(one->text, err);
         for (size_t i = 0; i < knows; i++)
@@ -81,7 +88,31 @@ static int row_of(int metric)
     return metric == 0 ? 1 : metric + 2;
 }
 
-static char *make_sql(const struct metric *m, int count, const char *at)
+/* Rows of one metric. The columns of all: grp row place series seed x at y; place is that of a line among the others,
+ * and series NULL unless some metric is of every site. */
+static void put_metric(FILE *out, const struct metric *m, int row, bool by_site)
+{
+    char *site = result_quote(m->site);
+    if (m->sites)
+        fprintf(
+            out,
+            " UNION ALL SELECT l.grp, %d, p.place, p.line, l.seed, l.step, l.at, t.%s FROM logged l JOIN "
+            "site_step_numeric t ON t.run = l.run AND t.step = l.step JOIN page_line p ON p.line = t.site WHERE t.%s "
+            "IS NOT NULL",
+            row, m->name, m->name);
+    else if (m->site)
+        fprintf(
+            out,
+            " UNION ALL SELECT l.grp, %d, %d, %s, l.seed, l.step, l.at, t.%s FROM logged l JOIN site_step_numeric t "
+            "ON t.run = l.run AND t.step = l.step AND t.site = %s WHERE t.%s IS NOT NULL",
+            row, AFTER_SITES, by_site ? site : "NULL", m->name, site, m->name);
+    else
+        fprintf(out, " UNION ALL SELECT grp, %d, %d, %s, seed, step, at, %s FROM logged", row, AFTER_SITES,
+                by_site ? "'the step'" : "NULL", m->name);
+    free(site);
+}
+
+static char *make_sql(const struct metric *m, int count, const char *at, bool by_site)
 {
     char *sql = NULL;
     size_t size = 0;
@@ -89,24 +120,43 @@ static char *make_sql(const struct metric *m, int count, const char *at)
     fprintf(
         out,
         "WITH logged AS (SELECT r.grp, r.seed, r.sites, s.*, %s AS at FROM run_drawn r JOIN step_numeric s ON s.run = "
-        "r.run) SELECT grp, 2 AS row, seed, step AS x, at, gate AS y FROM logged WHERE sites <> 'none'",
-        at);
-    for (int i = 0; i < count; i++) {
-        char *site = result_quote(m[i].site);
-        if (m[i].site)
-            fprintf(out,
-                    " UNION ALL SELECT l.grp, %d, l.seed, l.step, l.at, t.%s FROM logged l JOIN site_step_numeric t ON "
-                    "t.run = l.run AND t.step = l.step AND t.site = %s WHERE t.%s IS NOT NULL",
-                    row_of(i), m[i].name, site, m[i].name);
-        else
-            fprintf(out, " UNION ALL SELECT grp, %d, seed, step, at, %s FROM logged", row_of(i), m[i].name);
-        free(site);
-    }
+        "r.run) SELECT grp, row, %sseed, x, at, y FROM (SELECT grp, 2 AS row, 0 AS place, (SELECT line FROM page_line "
+        "ORDER BY place LIMIT 1) AS series, seed, step AS x, at, gate AS y FROM logged WHERE sites <> 'none'",
+        at, by_site ? "series, " : "");
+    for (int i = 0; i < count; i++)
+        put_metric(out, &m[i], row_of(i), by_site);
+    fprintf(out, ")%s", by_site ? " ORDER BY place" : "");
     fclose(out);
     return sql;
 }
 
-static char *make_script(const struct metric *m, int count)
+/* Sites that any of the metrics has values of, and the groups with something to draw. */
+static void make_choice(const struct metric *m, int count, char **lines, char **groups)
+{
+    char *there = NULL;
+    bool steps = false;
+    for (int i = 0; i < count; i++) {
+        steps |= !m[i].sites;
+        if (!m[i].sites)
+            continue;
+        char *longer = memory_format("%s%st.%s IS NOT NULL", there ? there : "", there ? " OR " : "", m[i].name);
+        free(there);
+        there = longer;
+    }
+    /* By depth, blocks.2 before blocks.10, the final norm last. A run has the same sites from its first step on. */
+    *lines = memory_format(
+        "SELECT DISTINCT t.site FROM run_shown r JOIN site_step t ON t.run = r.run AND t.step IN ((SELECT min(step) "
+        "FROM site_step WHERE run = r.run), (SELECT max(step) FROM site_step WHERE run = r.run)) WHERE %s "
+        "ORDER BY t.site NOT LIKE 'blocks.%%', CAST(substr(t.site, 8) AS INTEGER), t.site",
+        there);
+    *groups =
+        memory_format("SELECT DISTINCT grp FROM run_shown r WHERE EXISTS (SELECT 1 FROM %s t WHERE t.run = r.run%s"
+                      "%s%s) ORDER BY grp",
+                      steps ? "step" : "site_step", steps ? "" : " AND (", steps ? "" : there, steps ? "" : ")");
+    free(there);
+}
+
+static char *make_script(const struct metric *m, int count, bool by_site)
 {
     char *script = NULL;
     size_t size = 0;
@@ -115,6 +165,7 @@ static char *make_script(const struct metric *m, int count)
             "panels = %d\narray panel_row[%d]\narray panel_over[%d]\narray panel_label[%d]\narray panel_scale[%d]\n"
             "array panel_empty[%d]\n",
             count, count, count, count, count, count);
+    fputs(by_site ? "name_columns = 1\n" : "", out);
     for (int i = 1; i <= count; i++) {
         fprintf(out, "panel_row[%d] = %d\npanel_over[%d] = 0\npanel_scale[%d] = \"wide\"\n", i, row_of(i - 1), i, i);
         fprintf(out, "panel_empty[%d] = \"no value logged\"\npanel_label[%d] = ", i, i);
@@ -123,6 +174,35 @@ static char *make_script(const struct metric *m, int count)
     }
     fclose(out);
     return script;
+}
+
+static int draw_metrics(struct plot_image *out, struct results *from, const struct metric *metrics, int count,
+                        const char *title, int axis, const char *sweep, int page, enum plot_format format,
+                        struct error *err)
+{
+    int of_all = 0;
+    for (int i = 0; i < count; i++)
+        of_all += metrics[i].sites;
+    bool by_site = of_all > 0;
+    const struct catalogue_entry *like = catalogue_find("fig-logit-chasing", true);
+    struct catalogue_entry entry = {.id = "metric", .title = title, .needs = like->needs, .shape = like->shape};
+    char *lines = NULL, *groups = NULL;
+    entry.shape.height += 140 * (count - 1);
+    if (by_site) {
+        make_choice(metrics, count, &lines, &groups);
+        entry.shape.plan = FIGURE_SITES;
+        entry.shape.groups = groups;
+        entry.needs = "no sweep of this home has logged that of a site";
+    }
+    char *sql = make_sql(metrics, count, axes[axis].at, by_site), *script = make_script(metrics, count, by_site);
+    /* Each other metric may bring a line of its own. */
+    struct plot_figure figure = {&entry, sql, script, axes[axis].name, lines, PLOT_STYLES - (count - of_all)};
+    int status = plot_figure_draw(out, from, &figure, sweep, page, format, false, NULL, err);
+    free(sql);
+    free(script);
+    free(lines);
+    free(groups);
+    return status;
 }
 
 int plot_metric_make(struct plot_image *out, struct results *from, const char *list, const char *x, const char *sweep,
@@ -136,16 +216,8 @@ int plot_metric_make(struct plot_image *out, struct results *from, const char *l
     *out = (struct plot_image){0};
     if (!status && axis < 0)
         status = error_set(err, STATUS_BAD_INPUT, "--x: want step, tokens or time, got '%s'", x);
-    if (!status) {
-        const struct catalogue_entry *like = catalogue_find("fig-logit-chasing", true);
-        struct catalogue_entry entry = {.id = "metric", .title = list, .needs = like->needs, .shape = like->shape};
-        entry.shape.height += 140 * (count - 1);
-        char *sql = make_sql(metrics, count, axes[axis].at), *script = make_script(metrics, count);
-        struct plot_figure figure = {&entry, sql, script, axes[axis].name};
-        status = plot_figure_draw(out, from, &figure, sweep, page, format, false, NULL, err);
-        free(sql);
-        free(script);
-    }
+    if (!status)
+        status = draw_metrics(out, from, metrics, count, list, axis, sweep, page, format, err);
     for (int i = 0; i < count; i++) {
         free(metrics[i].text);
         free(metrics[i].site);

@@ -131,11 +131,11 @@ void plot_pages_make(struct plot_pages *out, const struct result_groups *groups,
         return;
     }
     out->panels = with_count;
-    out->count = plan == FIGURE_WHOLE ? with_count > 0 : (with_count + most - 1) / most;
+    out->count = (with_count + most - 1) / most;
     out->group = memory_alloc((size_t)out->count + 1, sizeof *out->group);
     out->groups = memory_alloc((size_t)out->count + 1, sizeof *out->groups);
     for (int i = 0; i < with_count; i++)
-        put_on_page(out, plan == FIGURE_WHOLE ? 0 : i / most, with[i]);
+        put_on_page(out, i / most, with[i]);
 }
 
 void plot_pages_fini(struct plot_pages *p)

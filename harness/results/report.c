@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/base/memory.h"
 #include "harness/base/embedded.h"
+#include "harness/base/progress.h"
 #include "harness/results/gnuplot.h"
 #include "harness/results/plot_figure.h"
 #include "harness/results/report_svg.h"
@@ -91,7 +93,8 @@ static int put_figure(FILE *out, struct results *from, const struct catalogue_en
     return pages;
 }
 
-static void put_figures(FILE *out, struct results *from, const char *anchor, const char *sweep)
+static void put_figures(FILE *out, struct results *from, const char *anchor, const char *sweep,
+                        struct progress_line *line)
 {
     const struct catalogue_entry *e;
     bool any = false;
@@ -100,6 +103,7 @@ static void put_figures(FILE *out, struct results *from, const char *anchor, con
             continue;
         fputs(any ? "" : "<div class=\"figures\">\n", out);
         any = true;
+        progress_item(line, catalogue_figures() + catalogue_tables(), e->id);
         for (int page = 0, pages = 1; page < pages; page++)
             pages = put_figure(out, from, e, sweep, page);
     }
@@ -107,7 +111,7 @@ static void put_figures(FILE *out, struct results *from, const char *anchor, con
 }
 
 static int put_section(FILE *out, struct results *from, const struct section *section, const char *sweep,
-                       struct error *err)
+                       struct progress_line *line, struct error *err)
 {
     const struct catalogue_entry *e;
     int status = STATUS_OK;
@@ -118,10 +122,12 @@ static int put_section(FILE *out, struct results *from, const struct section *se
         put_text(out, "p", section->text);
     if (section->folded)
         fputs("<details><summary>Show the table</summary>\n", out);
-    put_figures(out, from, section->anchor, sweep);
+    put_figures(out, from, section->anchor, sweep, line);
     for (int i = 0; !status && (e = catalogue_table(i)); i++)
-        if (strcmp(e->section, section->anchor) == 0)
+        if (strcmp(e->section, section->anchor) == 0) {
+            progress_item(line, catalogue_figures() + catalogue_tables(), e->id);
             status = put_table(out, from, e->id, sweep, err);
+        }
     if (section->folded)
         fputs("</details>\n", out);
     fputs("</section>\n", out);
@@ -198,8 +204,13 @@ int report_write(FILE *out, struct results *from, const char *given, struct erro
         status = report_put_checks(out, from, sweep, err);
         fputs("</section>\n", out);
     }
+    struct progress_line line;
+    progress_begin(&line);
+    if (out == stdout && isatty(STDOUT_FILENO))
+        line.terminal = 0; /* the page itself goes there */
     for (int i = 0; !status && i < SECTIONS; i++)
-        status = put_section(out, from, &sections[i], sweep, err);
+        status = put_section(out, from, &sections[i], sweep, &line, err);
+    progress_end(&line);
     if (!status) {
         put_again(out, sweep, result_text(&row, 0, 1));
         fputs("</main>\n</body>\n</html>\n", out);

@@ -159,7 +159,7 @@ static int make_members(struct groups_made *made, struct error *err)
         put_value(out, made, config_key_find(made->keys.name[i]));
         fprintf(out, " AS k%d", i);
     }
-    fputs(" FROM chosen m JOIN run r ON r.id = m.run", out);
+    fputs(" FROM chosen m JOIN run_shown_state r ON r.id = m.run", out);
     fclose(out);
     int status = store_make_temporary(made->store, "the keys of the runs", sql, err);
     free(sql);

@@ -81,9 +81,10 @@ int result_sweep_query(struct result_rows *out, char **sweep, struct results *r,
 
 int result_sweep_runs(struct store *s, const char *sweep, char **text, struct error *err)
 {
-    static const char sql[] = "SELECT state, count(*) AS runs FROM run WHERE id IN (SELECT run FROM sweep_run "
-                              "WHERE :sweep IS NULL OR sweep = :sweep) GROUP BY state "
-                              "ORDER BY instr('done failed cancelled running starting queued', state)";
+    static const char sql[] = "SELECT iif(redoing, 'done and being redone', state) AS stands, count(*) AS runs "
+                              "FROM run_shown_state WHERE id IN (SELECT run FROM sweep_run "
+                              "WHERE :sweep IS NULL OR sweep = :sweep) GROUP BY stands ORDER BY "
+                              "instr('done done and being redone failed cancelled running starting queued', stands)";
     struct result_rows counts;
     int status = result_query(&counts, s, "the states of the runs", sql, sweep, err);
     if (status)

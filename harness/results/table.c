@@ -261,10 +261,11 @@ int table_make_from(struct table *out, struct results *from, const char *id, con
 int table_make(struct table *out, struct results *from, const char *id, const char *sweep, struct error *err)
 {
     *out = (struct table){0};
-    if (!catalogue_find(id, false))
+    const struct catalogue_entry *e = catalogue_find(id, false);
+    if (!e)
         return error_set(err, STATUS_BAD_INPUT, "no table '%s'; 'taper help table' lists them", id);
-    char *layout = memory_format("results/tables/%s.json", id);
-    int status = table_make_from(out, from, id, NULL, embedded_find(layout)->text, sweep, err);
+    char *layout = memory_format("results/tables/%s.json", e->id);
+    int status = table_make_from(out, from, e->id, NULL, embedded_find(layout)->text, sweep, err);
     free(layout);
     return status;
 }

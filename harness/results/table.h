@@ -35,8 +35,8 @@ struct table {
 /* The i-th id, in the order of the paper; NULL past the last. */
 const char *table_id(int i);
 
-/* Make table `id` of the sweep given (NULL: the last submitted that has rows for it). A table without rows is no error.
- * STATUS_BAD_INPUT: no such table or sweep. */
+/* Make table `id` (table- may be left out) of the sweep given (NULL: the last submitted that has rows for it). A table
+ * without rows is no error. STATUS_BAD_INPUT: no such table or sweep. */
 int table_make(struct table *out, struct results *from, const char *id, const char *sweep, struct error *err);
 
 /* The same from a layout of one's own, and a query (NULL: the one the layout means). */

@@ -23,6 +23,7 @@ struct intake {
 /* How far a journal was read, as stored. */
 struct mark {
     int64_t offset, inode, device, lines, bad, step;
+    int64_t redo; /* its first step row takes the place of another training's rows */
 };
 
 struct intake *intake_create(struct store *s, const struct home *home)
@@ -43,7 +44,8 @@ void intake_destroy(struct intake *in)
 static int read_mark(struct intake *in, const char *run, struct mark *m, struct error *err)
 {
     sqlite3_stmt *row = store_prepare(in->s,
-                                      "SELECT j.offset, j.inode, j.device, j.lines, j.bad, j.step FROM run r "
+                                      "SELECT j.offset, j.inode, j.device, j.lines, j.bad, j.step, "
+                                      "EXISTS (SELECT 1 FROM redo d WHERE d.run = r.id AND d.cleared) FROM run r "
                                       "LEFT JOIN journal j ON j.run = r.id WHERE r.id = ?1",
                                       err);
     if (!row)
@@ -52,7 +54,8 @@ static int read_mark(struct intake *in, const char *run, struct mark *m, struct 
     int code = sqlite3_step(row), status = STATUS_OK;
     if (code == SQLITE_ROW)
         *m = (struct mark){sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1), sqlite3_column_int64(row, 2),
-                           sqlite3_column_int64(row, 3), sqlite3_column_int64(row, 4), sqlite3_column_int64(row, 5)};
+                           sqlite3_column_int64(row, 3), sqlite3_column_int64(row, 4), sqlite3_column_int64(row, 5),
+                           sqlite3_column_int64(row, 6)};
     else
         status = code == SQLITE_DONE ? store_refuse(in->s, err, "no run '%s'", run)
                                      : store_fail(in->s, err, "read a journal's offset");
@@ -103,9 +106,13 @@ static int take_line(struct intake *in, const char *run, const char *text, size_
         return status;
     out->rows += line.rows;
     out->finished |= line.finished;
-    if (line.step >= 0)
-        m->step = line.step;
-    return STATUS_OK;
+    if (line.step < 0)
+        return STATUS_OK;
+    m->step = line.step;
+    if (m->redo)
+        status = store_redo_swap(in->s, run, line.step, err);
+    m->redo = 0;
+    return status;
 }
 
 /* Skip a line that is longer than any may be. *length: with its newline; 0 when that is not there yet. */

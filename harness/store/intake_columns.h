@@ -71,7 +71,8 @@ struct column {
     X(ms, REAL)                                                                                                        \
     X(repeats, COUNT)                                                                                                  \
     X(device, MAYBE)                                                                                                   \
-    X(attempt, NEEDED)
+    X(attempt, NEEDED)                                                                                                 \
+    X(beside, COUNT)
 
 #define COLUMN_COUNT_(name, type) +1
 enum { STEP_COLUMN_COUNT = 0 STEP_COLUMNS(COLUMN_COUNT_), SITE_COLUMN_COUNT = 0 SITE_COLUMNS(COLUMN_COUNT_) };

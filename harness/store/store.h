@@ -69,7 +69,7 @@ int64_t store_now(void);
 
 /* --------------------------------------------------------------------------------------------------- runs */
 
-/* queued -> starting -> running -> done | failed | cancelled; back to queued from all but done. */
+/* queued -> starting -> running -> done | failed | cancelled; back to queued from all, from done to be done again. */
 enum run_state { RUN_QUEUED, RUN_STARTING, RUN_RUNNING, RUN_DONE, RUN_FAILED, RUN_CANCELLED, RUN_STATES };
 
 const char *run_state_name(enum run_state state);
@@ -134,8 +134,17 @@ int store_run_after(struct store *s, const char *id, struct spec_after *after, s
 /* --------------------------------------------------------------------------------------------------- sweeps */
 
 /* The digests of a configuration's data: dataset_digests. Called once for each different set of data keys. Reading a
- * big corpus takes long: call it beforehand where that matters, it remembers. */
+ * big corpus takes long, and what it names may be anything: see store_identities_prepare. */
 typedef int store_digests(const struct config *cfg, char *corpus, char *tokenizer, struct error *err);
+
+/* Names and full JSON of many configurations, faster than one by one. */
+struct store_identities;
+struct store_identities *store_identities_create(store_digests *digests);
+void store_identities_destroy(struct store_identities *ids); /* NULL is fine */
+
+/* Take the digests of all of a sweep's data beforehand, on any thread: no store is needed, and store_submit_named reads
+ * no data then. */
+int store_identities_prepare(struct store_identities *ids, const struct spec *spec, struct error *err);
 
 struct store_submitted {
     int64_t runs;              /* of the sweep, after doubles */
@@ -148,10 +157,20 @@ struct store_submitted {
 };
 
 /* Make the sweep and its runs. A run that exists is not repeated: the sweep holds it too, under its own variant name.
- * Submitting a changed sweep of the same name replaces what it holds. Failed runs stay failed (store_retry).
- * All or nothing. */
-int store_submit(struct store *s, const struct spec *spec, store_digests *digests, struct store_submitted *out,
-                 struct error *err);
+ * It takes from the spec what is not in a run's name (device, log.every, slots, retries ...), unless it is live or
+ * done, or another sweep wants it too; priority is then the higher one, `after` what both ask for. A done run remembers
+ * how the next training is wanted (store_retry). Submitting a changed sweep of the same name replaces what it holds.
+ * Failed runs stay failed (store_retry). All or nothing; with `dry` nothing, and out and notes say what would be.
+ *
+ * notes: NULL, or an array that gets an object for each kind of what happens to runs: change (new, changed, kept,
+ * dropped); why (changed: its state. kept: done, running, shared, alone, twice. dropped: cancelled, shared, or its
+ * state); sweep (shared: which other one); differences {key: [stored, wanted]}; count; runs, the first of them. */
+int store_submit(struct store *s, const struct spec *spec, store_digests *digests, bool dry, json_t *notes,
+                 struct store_submitted *out, struct error *err);
+
+/* The same with names that are the caller's, prepared or not. */
+int store_submit_named(struct store *s, const struct spec *spec, struct store_identities *ids, bool dry, json_t *notes,
+                       struct store_submitted *out, struct error *err);
 
 /* STATUS_BAD_INPUT, with the nearest name, when there is no such sweep. */
 int store_sweep_find(struct store *s, const char *name, struct error *err);
@@ -177,8 +196,24 @@ int store_cancel(struct store *s, const char *sweep, const char *run, const char
                  struct error *err);
 
 /* failed and cancelled runs -> queued, with a full set of retries. One that is just ending because of a cancel is
- * queued when it has ended: the later wish wins (also store_submit's). */
-int store_retry(struct store *s, const char *sweep, const char *run, struct store_changed *out, struct error *err);
+ * queued when it has ended: the later wish wins (also store_submit's). With `done` it is the done ones instead, to be
+ * trained afresh (harness/store/store_redo.h). */
+int store_retry(struct store *s, const char *sweep, const char *run, bool done, struct store_changed *out,
+                struct error *err);
+
+struct store_forgotten {
+    char (*runs)[CONFIG_ID]; /* those that are gone from the database; on the heap */
+    int64_t count;
+    int64_t kept; /* of the sweep, held by another too: they stay */
+};
+
+void store_forgotten_fini(struct store_forgotten *f);
+
+/* Take a sweep, with the runs that no other holds, or one run (exactly one is not NULL) out of the database, with every
+ * row of theirs. Their directories are the caller's to remove. dry: only list them. STATUS_BAD_INPUT when one is live,
+ * or needed by a run that is yet to run. All or nothing. */
+int store_forget(struct store *s, const char *sweep, const char *run, bool dry, struct store_forgotten *out,
+                 struct error *err);
 
 /* --------------------------------------------------------------------------------------------------- attempts
  * Each checks the run's state and returns STATUS_FAILED (trouble STORE_BROKEN) when the change is not allowed.

@@ -51,6 +51,8 @@ static void forget(struct remembered *r)
 
 void store_identities_destroy(struct store_identities *ids)
 {
+    if (!ids)
+        return;
     for (int i = 0; i < ids->count; i++)
         forget(&ids->kept[i]);
     free(ids->data);
@@ -80,6 +82,19 @@ static int find_digests(struct store_identities *ids, const struct config *cfg, 
     memcpy(ids->data[ids->data_count].corpus, corpus, sizeof corpus);
     memcpy(ids->data[ids->data_count++].tokenizer, tokenizer, sizeof tokenizer);
     return STATUS_OK;
+}
+
+int store_identities_prepare(struct store_identities *ids, const struct spec *spec, struct error *err)
+{
+    int status = STATUS_OK, found;
+    for (int64_t i = 0; i < spec->run_count && !status; i++) {
+        struct config cfg;
+        spec_run(spec, i, &cfg);
+        status = find_digests(ids, &cfg, &found, err);
+        if (status)
+            error_wrap(err, "run %lld of the sweep", (long long)i);
+    }
+    return status;
 }
 
 /* The quotes around seed make it the key: inside a JSON string they would be escaped, and data.seed has none before

@@ -6,7 +6,7 @@
 
 #include "harness/store/store.h"
 
-enum { STORE_STATEMENTS = 96 };
+enum { STORE_STATEMENTS = 160 };
 
 struct store {
     sqlite3 *db;
@@ -68,10 +68,12 @@ void store_read_run(sqlite3_stmt *row, struct store_run *run);
 int store_add_event(struct store *s, const char *sweep, const char *run, int attempt, const char *kind,
                     const char *text, struct error *err);
 
-/* Names and full JSON of many configurations, faster than one by one. */
-struct store_identities;
-struct store_identities *store_identities_create(store_digests *digests);
-void store_identities_destroy(struct store_identities *ids);
+/* Redos (store_redo.h), each inside a transaction: the runs of the temporary table chosen are to be done again; queued
+ * ones that were just cancelled are done as before; the first step row of a new training is stored; a run is done. */
+int store_redo_ask(struct store *s, struct error *err);
+int store_redo_take_back(struct store *s, struct error *err);
+int store_redo_swap(struct store *s, const char *run, int64_t step, struct error *err);
+int store_redo_done(struct store *s, const char *run, struct error *err);
 
 /* The id and the JSON of a finished configuration; the text is good until the next call. */
 int store_identify(struct store_identities *ids, const struct config *cfg, char id[CONFIG_ID], const char **json,

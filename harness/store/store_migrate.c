@@ -31,6 +31,10 @@ static const struct store_migration steps[] = {
      "INSERT INTO sweep_run_after SELECT sweep, run, variant, '{}', position, wanted FROM sweep_run;"
      "DROP TABLE sweep_run; ALTER TABLE sweep_run_after RENAME TO sweep_run;"
      "CREATE INDEX sweep_run_run ON sweep_run (run)"},
+    {"ALTER TABLE bench ADD COLUMN beside INTEGER"},
+    {"CREATE TABLE redo (run TEXT PRIMARY KEY REFERENCES run (id), since INTEGER, cleared INTEGER NOT NULL DEFAULT 0, "
+     "next_config TEXT, next_wants TEXT, next_shape TEXT, config TEXT, wants TEXT, shape TEXT, ended INTEGER) STRICT, "
+     "WITHOUT ROWID"},
     {NULL},
 };
 

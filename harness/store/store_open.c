@@ -1,4 +1,5 @@
 /* Opening, locking and closing a store. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,8 +10,10 @@
 #include <unistd.h>
 
 #include "core/base/memory.h"
+#include "core/base/rundir.h"
 #include "harness/store/store_connection.h"
 #include "harness/store/store_internal.h"
+#include "harness/store/store_rebuild.h"
 
 enum { PATIENCE_MS = 250 };
 
@@ -76,6 +79,36 @@ static bool must_be_immutable(const struct home *home)
     return frozen;
 }
 
+/* Directories of runs that were trained. */
+static int count_runs(const struct home *home)
+{
+    int count = 0;
+    DIR *dir = opendir(home->runs);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        char *journal = home_run_file(home, entry->d_name, RUNDIR_JOURNAL);
+        count += entry->d_name[0] != '.' && access(journal, F_OK) == 0;
+        free(journal);
+    }
+    if (dir)
+        closedir(dir);
+    return count;
+}
+
+/* A database that is gone or empty beside runs was lost, not never there: an empty one in its place would hide that. */
+static int check_not_lost(const struct home *home, struct error *err)
+{
+    struct stat st;
+    int runs = 0;
+    bool there = stat(home->database, &st) == 0;
+    if ((!there || st.st_size == 0) && (runs = count_runs(home)) > 0)
+        return error_set(
+            err, STATUS_BAD_INPUT,
+            "%s: %s, but %s holds %d runs with journals: put back a copy of the database, make it again from "
+            "them with 'taper rebuild', or move that directory away to begin an empty home",
+            home->database, there ? "empty" : "missing", home->runs, runs);
+    return STATUS_OK;
+}
+
 static int open_connection(struct store *s, const struct home *home, struct error *err)
 {
     int flags = s->mode == STORE_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY, code;
@@ -123,6 +156,8 @@ static int open_once(struct store **out, const struct home *home, enum store_mod
     *s = (struct store){.mode = mode, .lock = -1, .path = memory_string(home->database)};
     int status = mode == STORE_WRITE ? take_lock(s, home, err) : STATUS_OK;
     if (!status)
+        status = check_not_lost(home, err);
+    if (!status)
         status = open_connection(s, home, err);
     if (status) {
         store_close(s);
@@ -156,13 +191,101 @@ int store_open(struct store **out, const struct home *home, enum store_mode mode
     return open_once(out, home, mode, err);
 }
 
+/* Files of a database, behind its path. */
+static const char *const database_files[] = {"", "-wal", "-shm"};
+
+enum { DATABASE_FILES = sizeof database_files / sizeof database_files[0] };
+
+static bool has_content(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && st.st_size > 0;
+}
+
+static int check_may_rebuild(const struct home *home, bool force, struct error *err)
+{
+    if (!has_content(home->database))
+        return STATUS_OK;
+    if (!force)
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: there, and not empty; --force makes another and keeps this one as taper.db.old",
+                         home->database);
+    char *old = memory_format("%s.old", home->database);
+    int status = access(old, F_OK) == 0 ? error_set(err, STATUS_BAD_INPUT, "%s: there already: move it away first", old)
+                                        : STATUS_OK;
+    free(old);
+    return status;
+}
+
+int store_rebuild_open(struct store **out, const struct home *home, bool force, struct error *err)
+{
+    struct store *s = memory_alloc(1, sizeof *s);
+    *s = (struct store){.mode = STORE_WRITE, .lock = -1, .path = memory_format("%s.rebuild", home->database)};
+    struct home beside = *home;
+    beside.database = s->path;
+    *out = NULL;
+    int status = take_lock(s, home, err);
+    if (!status)
+        status = check_may_rebuild(home, force, err);
+    for (int i = 0; i < DATABASE_FILES && !status; i++) { /* of a rebuild that was killed */
+        char *path = memory_format("%s%s", s->path, database_files[i]);
+        if (unlink(path) != 0 && errno != ENOENT)
+            status = error_errno(err, STATUS_FAILED, errno, "%s: cannot remove", path);
+        free(path);
+    }
+    if (!status)
+        status = open_connection(s, &beside, err);
+    if (status) {
+        store_close(s);
+        return status;
+    }
+    *out = s;
+    return STATUS_OK;
+}
+
+/* A log without its database would be taken for the new one's: it goes with the old name. */
+static int put_old_aside(const struct home *home, struct error *err)
+{
+    int status = STATUS_OK;
+    for (int i = 0; i < DATABASE_FILES && !status; i++) {
+        char *path = memory_format("%s%s", home->database, database_files[i]);
+        char *old = memory_format("%s.old%s", home->database, database_files[i]);
+        if ((i > 0 || has_content(path)) && rename(path, old) != 0 && errno != ENOENT)
+            status = error_errno(err, STATUS_FAILED, errno, "%s: cannot rename", path);
+        free(path);
+        free(old);
+    }
+    return status;
+}
+
+/* The lock stays. */
+static int close_connection(struct store *s)
+{
+    for (int i = 0; i < s->cached; i++)
+        sqlite3_finalize(s->cache[i].statement);
+    s->cached = 0;
+    int code = sqlite3_close(s->db);
+    s->db = NULL;
+    return code;
+}
+
+int store_rebuild_finish(struct store *s, const struct home *home, struct error *err)
+{
+    int status = store_exec(s, "PRAGMA wal_checkpoint(TRUNCATE)", "write it out", err);
+    if (!status && close_connection(s) != SQLITE_OK)
+        status = error_set(err, STATUS_FAILED, "%s: cannot close", s->path);
+    if (!status)
+        status = put_old_aside(home, err);
+    if (!status && rename(s->path, home->database) != 0)
+        status = error_errno(err, STATUS_FAILED, errno, "%s: cannot rename", s->path);
+    return status;
+}
+
 void store_close(struct store *s)
 {
     if (!s)
         return;
-    for (int i = 0; i < s->cached; i++)
-        sqlite3_finalize(s->cache[i].statement);
-    sqlite3_close(s->db);
+    close_connection(s);
     if (s->lock >= 0)
         close(s->lock);
     free(s->path);

@@ -232,6 +232,8 @@ int store_attempt_end(struct store *s, const char *run, int attempt, const struc
         status = end_attempt(s, run, attempt, now, exit, err);
     if (!status)
         status = set_ended(s, run, now, exit, next, err);
+    if (!status && next == RUN_DONE)
+        status = store_redo_done(s, run, err);
     if (!status) {
         char *text =
             memory_format("%s%s%s", outcome_name(exit->cause), exit->text ? ": " : "", exit->text ? exit->text : "");
@@ -364,7 +366,7 @@ static int cancel_chosen(struct store *s, const char *sweep, const char *reason,
                              "AND id IN (SELECT id FROM chosen)",
                              NULL, NULL, now, &out->queued, err);
     out->live = left;
-    return status;
+    return status ? status : store_redo_take_back(s, err);
 }
 
 int store_cancel(struct store *s, const char *sweep, const char *run, const char *reason, struct store_changed *out,
@@ -384,7 +386,8 @@ int store_cancel(struct store *s, const char *sweep, const char *run, const char
     return finish(s, status, err);
 }
 
-int store_retry(struct store *s, const char *sweep, const char *run, struct store_changed *out, struct error *err)
+int store_retry(struct store *s, const char *sweep, const char *run, bool done, struct store_changed *out,
+                struct error *err)
 {
     *out = (struct store_changed){0};
     int status = sweep ? store_sweep_find(s, sweep, err) : STATUS_OK;
@@ -396,8 +399,9 @@ int store_retry(struct store *s, const char *sweep, const char *run, struct stor
     status = choose_runs(s, sweep, run, err);
     if (!status)
         status = chosen_step(s,
-                             "DELETE FROM chosen WHERE id NOT IN (SELECT id FROM run WHERE state IN "
-                             "('failed', 'cancelled') OR cancel <> 0)",
+                             done ? "DELETE FROM chosen WHERE id NOT IN (SELECT id FROM run WHERE state = 'done')"
+                                  : "DELETE FROM chosen WHERE id NOT IN (SELECT id FROM run WHERE state IN "
+                                    "('failed', 'cancelled') OR cancel <> 0)",
                              NULL, NULL, 0, NULL, err);
     if (!status)
         status = chosen_step(s,
@@ -408,7 +412,9 @@ int store_retry(struct store *s, const char *sweep, const char *run, struct stor
         status = chosen_step(s,
                              "INSERT INTO event (time, sweep, run, kind, text) SELECT ?3, ?1, c.id, 'queued', ?2 "
                              "FROM chosen c",
-                             sweep, "retry", now, NULL, err);
+                             sweep, done ? "to be done again" : "retry", now, NULL, err);
+    if (!status && done)
+        status = store_redo_ask(s, err);
     if (!status)
         status = chosen_step(s,
                              "UPDATE run SET state = iif(cancel, state, 'queued'), ended = NULL, failures = 0, "

@@ -3,17 +3,7 @@
 #include <string.h>
 
 #include "core/base/memory.h"
-#include "harness/store/store_internal.h"
-
-struct submission {
-    struct store *s;
-    const struct spec *spec;
-    struct store_identities *ids;
-    struct spec_points *points;
-    int64_t now, position; /* the next queue position */
-    char *after;           /* JSON */
-    struct store_submitted *out;
-};
+#include "harness/store/store_submit_internal.h"
 
 static int upsert_sweep(struct submission *sub, struct error *err)
 {
@@ -99,97 +89,17 @@ static int insert_run(struct submission *sub, const char *id, const char *varian
     return store_step(sub->s, insert, "queue a run", err);
 }
 
-static void merge_list(int64_t *to, int *count, const int64_t *from, int more)
+/* Is there a run of this name? */
+static int look_up(struct submission *sub, const char *id, bool *known, struct error *err)
 {
-    for (int i = 0; i < more; i++) {
-        bool there = false;
-        for (int j = 0; j < *count; j++)
-            there |= to[j] == from[i];
-        if (!there && *count < SPEC_BENCH_MOST)
-            to[(*count)++] = from[i];
-    }
-}
-
-/* What both ask for. */
-static void merge_after(struct spec_after *to, const struct spec_after *from)
-{
-    to->fold |= from->fold;
-    for (int k = 0; k < BENCH_KINDS; k++) {
-        merge_list(to->bench[k].batch, &to->bench[k].batches, from->bench[k].batch, from->bench[k].batches);
-        merge_list(to->bench[k].context, &to->bench[k].contexts, from->bench[k].context, from->bench[k].contexts);
-    }
-}
-
-/* Live, and asked to end by a cancel. */
-static int is_ending(struct store *s, const char *id, bool *ending, struct error *err)
-{
-    sqlite3_stmt *row = store_prepare(s, "SELECT cancel <> 0 FROM run WHERE id = ?1", err);
-    if (!row)
-        return STATUS_FAILED;
-    store_bind_text(row, 1, id);
-    int status = sqlite3_step(row) == SQLITE_ROW ? STATUS_OK : store_fail(s, err, "read a run");
-    *ending = !status && sqlite3_column_int(row, 0);
-    sqlite3_reset(row);
-    return status;
-}
-
-/* A known run: it takes the higher priority and both sweeps' after steps. Cancelled, or done with more to do after,
- * it is queued again; the worker finds the finished training and goes straight on to what is new. One that is just
- * ending since it was cancelled is wanted again: the later wish wins, and its end queues it. */
-static int join_run(struct submission *sub, const char *id, enum run_state state, struct error *err)
-{
-    struct spec_after after = {0};
-    int status = store_run_after(sub->s, id, &after, err);
-    if (status)
-        return status;
-    struct spec_after merged = after;
-    merge_after(&merged, &sub->spec->after);
-    bool more = memcmp(&merged, &after, sizeof after) != 0;
-    bool again = state == RUN_CANCELLED || (state == RUN_DONE && more), ending = false;
-    status = is_ending(sub->s, id, &ending, err);
-    if (status)
-        return status;
-    json_t *object = spec_after_to_json(&merged);
-    char *text = json_dumps(object, JSON_COMPACT);
-    json_decref(object);
-    sqlite3_stmt *update =
-        store_prepare(sub->s,
-                      "UPDATE run SET priority = max(priority, ?2), after = ?3, state = iif(?4, 'queued', state), "
-                      "ended = iif(?4, NULL, ended), failures = iif(?4, 0, failures), cancel = 0 WHERE id = ?1 "
-                      "AND (?4 OR priority < ?2 OR after <> ?3 OR cancel <> 0)",
-                      err);
-    if (update) {
-        store_bind_text(update, 1, id);
-        store_bind_int(update, 2, sub->spec->limits.priority);
-        store_bind_text(update, 3, text);
-        store_bind_int(update, 4, again);
-        status = store_step(sub->s, update, "join a run", err);
-    }
-    free(text);
-    if (!update || status)
-        return update ? status : STATUS_FAILED;
-    sub->out->known[again ? RUN_QUEUED : state]++;
-    sub->out->requeued += again || ending;
-    return again || ending ? store_add_event(sub->s, sub->spec->name, id, 0, "queued", "submitted again", err)
-                           : STATUS_OK;
-}
-
-/* Is there a run of this name, and in which state? */
-static int look_up(struct submission *sub, const char *id, bool *known, enum run_state *state, struct error *err)
-{
-    sqlite3_stmt *row = store_prepare(sub->s, "SELECT state FROM run WHERE id = ?1", err);
+    sqlite3_stmt *row = store_prepare(sub->s, "SELECT 1 FROM run WHERE id = ?1", err);
     if (!row)
         return STATUS_FAILED;
     sqlite3_bind_text(row, 1, id, -1, SQLITE_STATIC);
     int code = sqlite3_step(row), status = STATUS_OK;
     *known = code == SQLITE_ROW;
-    if (*known) {
-        for (int i = 0; i < RUN_STATES; i++)
-            if (strcmp((const char *)sqlite3_column_text(row, 0), run_state_name(i)) == 0)
-                *state = i;
-    } else if (code != SQLITE_DONE) {
+    if (!*known && code != SQLITE_DONE)
         status = store_fail(sub->s, err, "look up a run");
-    }
     sqlite3_reset(row);
     return status;
 }
@@ -250,14 +160,17 @@ static int submit_run(struct submission *sub, int64_t i, struct error *err)
     }
     bool known = false;
     enum membership held = MEMBER_NOT;
-    enum run_state state = RUN_QUEUED;
-    status = look_up(sub, id, &known, &state, err);
-    if (!status && !known)
+    status = look_up(sub, id, &known, err);
+    if (!status && !known) {
         status = insert_run(sub, id, variant, &cfg, json, err);
+        submit_note(sub, "new", NULL, NULL, NULL, id);
+    }
     if (!status)
         status = look_up_member(sub, id, variant, &held, err);
     if (!status)
         status = add_member(sub, id, variant, i, err);
+    if (!status && held != MEMBER_NOT && sub->computed)
+        status = submit_note_double(sub, id, json, err);
     if (status)
         return status;
     if (held == MEMBER_DOUBLE) {
@@ -266,7 +179,7 @@ static int submit_run(struct submission *sub, int64_t i, struct error *err)
     }
     sub->out->runs++;
     sub->out->fresh += !known;
-    return known && held == MEMBER_NOT ? join_run(sub, id, state, err) : STATUS_OK;
+    return known && held == MEMBER_NOT ? submit_join(sub, id, &cfg, json, err) : STATUS_OK;
 }
 
 /* --------------------------------------------------------------------------------------------- the sweep */
@@ -286,6 +199,25 @@ static int drop_step(struct submission *sub, const char *sql, int64_t *changed, 
     return status;
 }
 
+static int note_dropped(struct submission *sub, struct error *err)
+{
+    sqlite3_stmt *row =
+        store_prepare(sub->s,
+                      "SELECT h.id, iif(r.state = 'queued', iif(EXISTS (SELECT 1 FROM sweep_run m WHERE m.run = h.id "
+                      "AND m.wanted), 'shared', 'cancelled'), r.state) FROM held h JOIN run r ON r.id = h.id "
+                      "ORDER BY r.position",
+                      err);
+    if (!row)
+        return STATUS_FAILED;
+    int code;
+    while ((code = sqlite3_step(row)) == SQLITE_ROW)
+        submit_note(sub, "dropped", (const char *)sqlite3_column_text(row, 1), NULL, NULL,
+                    (const char *)sqlite3_column_text(row, 0));
+    int status = code == SQLITE_DONE ? STATUS_OK : store_fail(sub->s, err, "read the dropped runs");
+    sqlite3_reset(row);
+    return status;
+}
+
 /* Runs the sweep held and holds no more; live ones go on, since their work may be wanted yet. */
 static int drop_runs(struct submission *sub, struct error *err)
 {
@@ -300,6 +232,9 @@ static int drop_runs(struct submission *sub, struct error *err)
     sqlite3_reset(row);
     if (sub->out->dropped == 0)
         return STATUS_OK;
+    status = note_dropped(sub, err);
+    if (status)
+        return status;
     status = drop_step(sub,
                        "DELETE FROM held WHERE id IN (SELECT run FROM sweep_run WHERE wanted) OR id IN "
                        "(SELECT id FROM run WHERE state <> 'queued')",
@@ -314,7 +249,7 @@ static int drop_runs(struct submission *sub, struct error *err)
                            "UPDATE run SET state = 'cancelled', ended = ?2, not_before = 0 WHERE id IN "
                            "(SELECT id FROM held)",
                            &sub->out->dropped_queued, err);
-    return status;
+    return status ? status : store_redo_take_back(sub->s, err);
 }
 
 static int submit_all(struct submission *sub, struct error *err)
@@ -333,24 +268,54 @@ static int submit_all(struct submission *sub, struct error *err)
     return store_add_event(sub->s, sub->spec->name, NULL, 0, "submitted", text, err);
 }
 
-int store_submit(struct store *s, const struct spec *spec, store_digests *digests, struct store_submitted *out,
-                 struct error *err)
+static bool is_computed(const struct config_key *key)
+{
+    return !(key->effect & CONFIG_RESULT);
+}
+
+/* Whether runs of one name may differ within the spec in what is not in the name. */
+static bool varies_computation(const struct spec *spec)
+{
+    bool found = false;
+    for (int a = 0; a < spec->axis_count; a++)
+        found |= is_computed(spec->axes[a].key);
+    for (int v = 0; v < spec->variant_count; v++)
+        for (int i = 0; i < spec->variants[v].count; i++)
+            found |= is_computed(spec->variants[v].pairs[i].key);
+    return found;
+}
+
+int store_submit(struct store *s, const struct spec *spec, store_digests *digests, bool dry, json_t *notes,
+                 struct store_submitted *out, struct error *err)
+{
+    struct store_identities *ids = store_identities_create(digests);
+    int status = store_submit_named(s, spec, ids, dry, notes, out, err);
+    store_identities_destroy(ids);
+    return status;
+}
+
+int store_submit_named(struct store *s, const struct spec *spec, struct store_identities *ids, bool dry, json_t *notes,
+                       struct store_submitted *out, struct error *err)
 {
     *out = (struct store_submitted){0};
-    struct submission sub = {.s = s, .spec = spec, .now = store_now(), .out = out};
+    struct submission sub = {.s = s,
+                             .spec = spec,
+                             .now = store_now(),
+                             .computed = varies_computation(spec),
+                             .ids = ids,
+                             .out = out,
+                             .notes = notes};
     int status = store_begin(s, true, err);
     if (status)
         return status;
-    sub.ids = store_identities_create(digests);
     sub.points = spec_points_create(spec);
     json_t *object = spec_after_to_json(&spec->after);
     sub.after = json_dumps(object, JSON_COMPACT);
     json_decref(object);
     status = submit_all(&sub, err);
     free(sub.after);
-    store_identities_destroy(sub.ids);
     spec_points_destroy(sub.points);
-    if (status) {
+    if (status || dry) {
         store_rollback(s);
         return status;
     }

@@ -12,6 +12,7 @@
 #include "harness/verbs/commands.h"
 #include "harness/verbs/model_options.h"
 #include "harness/base/options.h"
+#include "harness/worker/worker_beside.h"
 
 enum { LIST_MOST = 16, KINDS = 2 };
 
@@ -29,8 +30,8 @@ struct plan {
 struct bench_arguments {
     const char *run, *plan_text, *kind, *batch, *context, *sites, *weights, *device, *threads, *repeats, *warmups,
         *tokens, *journal;
-    bool json, ops;
-    int precision; /* of the backend */
+    bool json, ops, cpu; /* cpu: where the model is */
+    int precision;       /* of the backend */
     struct plan plans[KINDS];
     struct bench_options options;
 };
@@ -159,8 +160,9 @@ static const char *weights_read(const struct bench_arguments *a, enum bench_kind
     return decoder_weights_name(half ? WEIGHTS_BF16 : WEIGHTS_FP32);
 }
 
+/* `beside`: other workers that were on the device before or after. */
 static void print_rows(const struct bench_arguments *a, enum bench_kind kind, int batch, int context,
-                       const struct bench_result *r)
+                       const struct bench_result *r, int beside)
 {
     const char *weights = weights_read(a, kind);
     for (int v = 0; v < BENCH_VARIANTS; v++) {
@@ -168,29 +170,31 @@ static void print_rows(const struct bench_arguments *a, enum bench_kind kind, in
         if (a->json) {
             printf("{\"kind\":\"%s\",\"variant\":\"%s\",\"batch\":%d,\"context\":%d,\"weights\":\"%s\","
                    "\"tokens_per_s\":%.6g,\"ms\":%.6g,\"ms_low\":%.6g,\"ms_high\":%.6g,\"repeats\":%d,"
-                   "\"device\":\"%s\"}\n",
+                   "\"device\":\"%s\",\"beside\":%d}\n",
                    bench_kind_name(kind), bench_variant_name((enum bench_variant)v), batch, context, weights,
-                   r->tokens_per_s[v], t->median, t->low, t->high, r->repeats, r->device);
+                   r->tokens_per_s[v], t->median, t->low, t->high, r->repeats, r->device, beside);
             continue;
         }
         printf("%-10s %-8s %s batch %3d context %4d  %12.1f tokens/s  %9.4f ms (%.4f to %.4f)  x%.3f\n",
                bench_kind_name(kind), bench_variant_name((enum bench_variant)v), weights, batch, context,
                r->tokens_per_s[v], t->median, t->low, t->high, r->ms[BENCH_BASELINE].median / t->median);
     }
+    if (beside && !a->json)
+        printf("%-10s taken beside %d other run%s on this machine\n", "", beside, beside > 1 ? "s" : "");
     fflush(stdout);
 }
 
 static int journal_rows(const struct bench_arguments *a, enum bench_kind kind, int batch, int context,
-                        const struct bench_result *r, struct error *err)
+                        const struct bench_result *r, int beside, struct error *err)
 {
     int status = STATUS_OK;
     for (int v = 0; !status && a->journal && v < BENCH_VARIANTS; v++)
         status = model_journal_line(
             a->journal, "bench",
-            json_pack("{s:s, s:s, s:i, s:i, s:s, s:f, s:f, s:i, s:s}", "kind", bench_kind_name(kind), "variant",
+            json_pack("{s:s, s:s, s:i, s:i, s:s, s:f, s:f, s:i, s:s, s:i}", "kind", bench_kind_name(kind), "variant",
                       bench_variant_name((enum bench_variant)v), "batch", batch, "context", context, "weights",
                       weights_read(a, kind), "tokens_per_s", r->tokens_per_s[v], "ms", r->ms[v].median, "repeats",
-                      r->repeats, "device", r->device),
+                      r->repeats, "device", r->device, "beside", beside),
             err);
     return status;
 }
@@ -207,12 +211,14 @@ static int run_plan(const struct bench_arguments *a, enum bench_kind kind, const
             o.repeats = o.repeats ? o.repeats : decode ? 15 : 50;
             o.warmups = o.warmups >= 0 ? o.warmups : decode ? 2 : 10;
             o.tokens = o.tokens ? o.tokens : context / 2 < 32 ? (context > 1 ? context / 2 : 1) : 32;
+            const int before = worker_beside(a->cpu);
             int status = (decode ? bench_decode : bench_last_token)(m, &o, batch, context, &r, err);
+            const int after = worker_beside(a->cpu), beside = before > after ? before : after;
             if (!status)
-                status = journal_rows(a, kind, batch, context, &r, err);
+                status = journal_rows(a, kind, batch, context, &r, beside, err);
             if (status)
                 return status;
-            print_rows(a, kind, batch, context, &r);
+            print_rows(a, kind, batch, context, &r, beside);
         }
     return STATUS_OK;
 }
@@ -287,6 +293,7 @@ static int bench_exec(int argc, char **argv, struct error *err)
     if (!status) {
         a.options.threads = l.threads;
         a.precision = l.precision;
+        a.cpu = strcmp(l.model.ops->name, "cuda") != 0;
         status = bench_loaded(&a, &l, err);
         loaded_model_close(&l);
     }

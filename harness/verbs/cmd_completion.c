@@ -5,8 +5,7 @@
 
 #include "core/config/config.h"
 #include "harness/verbs/commands.h"
-#include "harness/results/plot_figure.h"
-#include "harness/results/table.h"
+#include "harness/results/catalogue.h"
 
 /* The words that a verb's first operand is one of; NULL ends them. */
 static const char *word_at(const char *verb, int i)
@@ -19,9 +18,9 @@ static const char *word_at(const char *verb, int i)
     if (strcmp(verb, "help") == 0)
         return command_at(i) ? command_at(i)->name : i > 0 && command_at(i - 1) ? "config" : NULL;
     if (strcmp(verb, "table") == 0)
-        return table_id(i) ? table_id(i) : i > 0 && table_id(i - 1) ? "all" : NULL;
+        return catalogue_word(i, false);
     if (strcmp(verb, "plot") == 0)
-        return plot_figure_id(i) ? plot_figure_id(i) : i > 0 && plot_figure_id(i - 1) ? "all" : NULL;
+        return catalogue_word(i, true);
     for (size_t k = 0; k < sizeof fixed / sizeof fixed[0]; k++)
         if (strcmp(verb, fixed[k].verb) == 0 && i < 6)
             return fixed[k].words[i];

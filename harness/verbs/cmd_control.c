@@ -11,7 +11,7 @@
 struct control {
     const struct command *command;
     const char *home;
-    bool as_json, wait, all;
+    bool as_json, wait, all, done;
 };
 
 static long long number(const json_t *reply, const char *name)
@@ -45,6 +45,8 @@ static int ask_one(const struct control *c, const struct home *home, const char 
         body = json_pack("{s:s}", targets ? "what" : "sweep", word);
     else
         body = json_pack("{s:b}", "all", (int)c->all);
+    if (c->done)
+        json_object_set_new(body, "done", json_true());
     int status = client_ask_home(home, c->command->name, body, &reply, &by_daemon, err);
     if (!status)
         print_reply(c,
@@ -72,8 +74,10 @@ static int control_exec(struct control *c, int argc, char **argv, struct error *
                                         {.name = "json", .flag = &c->as_json},
                                         {.name = pausing                     ? "all"
                                                  : c->command == &cmd_cancel ? "wait"
-                                                                             : NULL,
-                                         .flag = pausing ? &c->all : &c->wait},
+                                                                             : "done",
+                                         .flag = pausing                     ? &c->all
+                                                 : c->command == &cmd_cancel ? &c->wait
+                                                                             : &c->done},
                                         {0}};
     struct home home = {0};
     int operands, status = options_parse(c->command, specs, argc, argv, &operands, err);
@@ -128,6 +132,7 @@ const struct command cmd_cancel = {
 };
 
 static const struct option_row retry_options[] = {
+    {"done", 0, NULL, "those that are done instead, to be trained afresh"},
     {"json", 0, NULL, "print the counts as JSON"},
     OPTION_HOME,
     {0},
@@ -137,7 +142,11 @@ const struct command cmd_retry = {
     .name = "retry",
     .operands = "SWEEP|RUN...",
     .brief = "queue failed and cancelled runs again",
-    .about = "Runs that are done are left alone. A run that has a checkpoint goes on from it.\n",
+    .about =
+        "Runs that are done are left alone. A run that has a checkpoint goes on from it.\n"
+        "With --done it is the done ones: each is trained anew, and computed as its sweep was last submitted. Until "
+        "the first\n"
+        "step of the new training its old rows stay and are shown; until it starts, 'taper cancel' takes it back.\n",
     .options = retry_options,
     .exec = retry_exec,
 };

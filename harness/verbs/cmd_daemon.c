@@ -60,7 +60,7 @@ static int detach(struct daemon_options *options, struct error *err)
     close(ends[0]);
     text[used] = '\0';
     if (used && text[0] == '\n') {
-        printf("daemon started, process %d\n", (int)child);
+        printf("daemon started, process %d: %s", (int)child, text + 1);
         return STATUS_OK;
     }
     int code = 0;

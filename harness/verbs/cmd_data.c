@@ -66,8 +66,9 @@ static const struct option_row data_options[] = {
     {"split", 0, "train|valid", "fetch: only this file"},
     {"url", 0, "BASE", "fetch: where the files are (or TAPER_TINYSTORIES_URL, TAPER_NOVELS_URL)"},
     {"sha256", 0, "SPLIT=HEX",
-     "fetch: the file's SHA-256. Without it, the sum of the first download is recorded beside the file, and later uses "
-     "are checked against that"},
+     "fetch: the file's SHA-256. Without it, the published one is asked of a set's own address, and anything that can "
+     "be "
+     "a text taken from another. The sum is recorded beside the file, and later uses are checked against that"},
     {0},
 };
 

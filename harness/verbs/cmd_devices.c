@@ -5,7 +5,9 @@
 
 #include "harness/daemon/client.h"
 #include "harness/verbs/commands.h"
+#include "harness/base/format.h"
 #include "harness/base/options.h"
+#include "harness/daemon/daemon_engine.h"
 #include "harness/queue/slots.h"
 
 /* What a run on a GPU needs besides the driver; found as the run would find it. */
@@ -37,7 +39,7 @@ static json_t *collect(const char *given)
     json_decref(reply);
     home_fini(&home);
     if (!slots) {
-        struct slots_options options = {.cpu = -1, .gpu_runs = 1, .gpu_foreign = 512ull << 20};
+        const struct slots_options options = engine_slots(&(struct engine_options){0}, ENGINE_GPU_BUSY);
         struct slots *s = slots_create(&options);
         slots = slots_to_json(s);
         slots_destroy(s);
@@ -47,28 +49,48 @@ static json_t *collect(const char *given)
     return slots;
 }
 
-static void print_gpu(const json_t *gpu)
+static double gibibytes(const json_t *row, const char *name)
+{
+    return json_number_value(json_object_get(row, name)) / 1073741824;
+}
+
+static long long integer(const json_t *row, const char *name)
+{
+    return (long long)json_integer_value(json_object_get(row, name));
+}
+
+static void print_gpu(const json_t *row)
+{
+    const char *aside = json_string_value(json_object_get(row, "aside"));
+    char since[40];
+    printf("  %lld  %s  %s%s  %.1f of %.1f GiB used, %.1f by others", integer(row, "index"),
+           json_string_value(json_object_get(row, "id")), json_string_value(json_object_get(row, "name")),
+           json_is_true(json_object_get(row, "mig")) ? " (part)" : "", gibibytes(row, "used"), gibibytes(row, "total"),
+           gibibytes(row, "foreign"));
+    if (integer(row, "promised"))
+        printf(", %.1f promised", gibibytes(row, "promised"));
+    printf("%s; %lld of %lld runs\n", json_is_true(json_object_get(row, "busy")) && !aside ? ", left alone" : "",
+           integer(row, "taken"), integer(row, "runs"));
+    if (aside)
+        printf("      set aside since %s: %s\n", format_time(since, integer(row, "since")), aside);
+}
+
+static void print_gpus(const json_t *gpu)
 {
     size_t i;
     const json_t *row;
     const char *why = json_string_value(json_object_get(gpu, "missing"));
     const char *driver = json_string_value(json_object_get(gpu, "driver"));
-    printf("GPUs: %zu", json_array_size(json_object_get(gpu, "devices")));
+    printf("GPUs: %zu, slots: %lld", json_array_size(json_object_get(gpu, "devices")), integer(gpu, "slots"));
     if (driver && driver[0])
         printf(", driver %s", driver);
     putchar('\n');
     if (why && why[0])
         printf("  %s\n", why);
     for (i = 0; (row = json_array_get(json_object_get(gpu, "devices"), i)); i++)
-        printf("  %s  %s%s  %.1f of %.1f GiB used, %.1f by others%s; %lld of %lld runs\n",
-               json_string_value(json_object_get(row, "id")), json_string_value(json_object_get(row, "name")),
-               json_is_true(json_object_get(row, "mig")) ? " (part)" : "",
-               json_number_value(json_object_get(row, "used")) / 1073741824,
-               json_number_value(json_object_get(row, "total")) / 1073741824,
-               json_number_value(json_object_get(row, "foreign")) / 1073741824,
-               json_is_true(json_object_get(row, "busy")) ? ", left alone" : "",
-               (long long)json_integer_value(json_object_get(row, "taken")),
-               (long long)json_integer_value(json_object_get(row, "runs")));
+        print_gpu(row);
+    if (integer(gpu, "hidden"))
+        printf("  %lld more are not ours to use (CUDA_VISIBLE_DEVICES, --slots)\n", integer(gpu, "hidden"));
 }
 
 static void print_text(const json_t *all)
@@ -81,7 +103,7 @@ static void print_text(const json_t *all)
                (long long)json_integer_value(json_object_get(row, "threads")),
                json_string_value(json_object_get(row, "processors")),
                json_is_true(json_object_get(row, "used")) ? ", taken" : "");
-    print_gpu(json_object_get(all, "gpu"));
+    print_gpus(json_object_get(all, "gpu"));
     for (i = 0; (row = json_array_get(missing, i)); i++)
         printf("  missing for GPU runs: %s\n", json_string_value(row));
     puts(json_is_true(json_object_get(all, "daemon")) ? "as the daemon has them"

@@ -4,6 +4,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "harness/base/progress.h"
 #include "harness/results/plot_figure.h"
 #include "harness/results/plot_metric.h"
 #include "harness/verbs/commands.h"
@@ -27,9 +28,10 @@ static char *page_path(const char *path, int page)
     return page == 0 ? memory_string(path) : memory_format("%.*s-%d%s", stem, path, page + 1, path + stem);
 }
 
-/* A figure, all its pages; on standard output the first. metric: id is a list of metrics, drawn against x. */
+/* A figure, all its pages; on standard output the first. `line` is cleared before anything is said. metric: id is a
+ * list of metrics, drawn against x. */
 static int one_figure(struct result_verb *v, const char *id, bool metric, const char *x, enum plot_format format,
-                      const char *path, bool *empty, struct error *err)
+                      const char *path, bool *empty, struct progress_line *line, struct error *err)
 {
     bool to_file = strcmp(path, "-") != 0;
     int status = STATUS_OK;
@@ -40,6 +42,7 @@ static int one_figure(struct result_verb *v, const char *id, bool metric, const 
         if (status)
             break;
         char *name = page_path(path, page);
+        progress_end(line);
         status = result_verb_write(name, image.bytes, image.size, "the figure", err);
         if (!status && to_file)
             printf("%s\n", name);
@@ -59,12 +62,16 @@ static int all_figures(struct result_verb *v, enum plot_format format, const cha
     int made = 0, failed = 0, status = file_make_directories(dir, err);
     if (status)
         return status;
+    struct progress_line line;
+    progress_begin(&line);
     for (int i = 0; plot_figure_id(i); i++) {
         const char *id = plot_figure_id(i);
         bool empty = false;
         struct error why = {0};
         char *name = memory_format("%s.%s", id, plot_format_name(format)), *path = file_join(dir, name);
-        int one = one_figure(v, id, false, NULL, format, path, &empty, &why);
+        progress_item(&line, catalogue_figures(), id);
+        int one = one_figure(v, id, false, NULL, format, path, &empty, &line, &why);
+        progress_end(&line);
         if (one)
             fprintf(stderr, "%s\n", why.text);
         made += !one;
@@ -100,11 +107,13 @@ static int plot_exec(int argc, char **argv, struct error *err)
     if (!status && !metric && strcmp(argv[1], "all") == 0) {
         status = all_figures(&v, format, v.out ? v.out : ".", err);
     } else if (!status) {
-        const char *id = metric ? metric : argv[1];
+        const struct catalogue_entry *e = metric ? NULL : catalogue_find(argv[1], true);
+        const char *id = metric ? metric : e ? e->id : argv[1];
         char *name = memory_format("%s%s.%s", metric ? "metric-" : "", id, plot_format_name(format));
         for (char *p = name; metric && *p; p++)
             *p = *p == ',' || *p == ':' || *p == '/' ? '-' : *p;
-        status = one_figure(&v, id, metric != NULL, x, format, v.out ? v.out : name, NULL, err);
+        status =
+            one_figure(&v, id, metric != NULL, x, format, v.out ? v.out : name, NULL, &(struct progress_line){0}, err);
         free(name);
     }
     result_verb_close(&v);
@@ -114,7 +123,7 @@ static int plot_exec(int argc, char **argv, struct error *err)
 static const struct option_row plot_options[] = {
     {"sweep", 0, "NAME", "of this sweep (default: the one submitted last that has data for it)"},
     {"metric", 0, "NAME[,NAME]...",
-     "in place of an id: any number that steps record, a panel each (margin, entropy, c:final_norm ...)"},
+     "in place of an id: any number that steps record, a panel each (margin, entropy, c:final_norm; c: a line a site)"},
     {"x", 0, "step|tokens|time", "what --metric is drawn against"},
     RESULT_CHOICE_ROWS,
     {"format", 'f', "svg|png|pdf|gp", "svg (default), png, pdf, or gp: the gnuplot script with its data"},
@@ -123,22 +132,21 @@ static const struct option_row plot_options[] = {
     {0},
 };
 
+static void list(FILE *out)
+{
+    catalogue_print(out, true);
+}
+
 const struct command cmd_plot = {
     .name = "plot",
     .operands = "[ID|all]",
     .brief = "a figure of the paper from the database",
-    .about = "  fig-logit-chasing  RMS of the logits against the step\n"
-             "  fig-scale          mean s(h) before the final norm, and its target\n"
-             "  fig-radial         the gradient at h: radial parts of both losses, and tangential\n"
-             "  fig-loss           training and validation loss, and the change against the baseline\n"
-             "  fig-gate           the gate, and c * mean(s) of every site\n"
-             "  fig-decode         tokens a second of decoding, as bars\n"
-             "  fig-ablation       loss at the end against gate.end, gate.shape, aux.lambda\n"
-             "  all                every figure that has data, into the directory --out\n",
+    .list = list,
     .options = plot_options,
     .notes = "A line is one configuration: the mean over its seeds, its band from the smallest to the largest, "
              "dotted where seeds\n"
              "are missing. What one figure cannot tell apart goes into further ones (ID-2.FORMAT ...). Wants "
-             "gnuplot.\n",
+             "gnuplot. Of an ID\n"
+             "fig- may be left out.\n",
     .exec = plot_exec,
 };

@@ -59,7 +59,7 @@ static int run_exec(int argc, char **argv, struct error *err)
     if (!status && dry)
         return print_runs(argv[1], home, as_json, err);
     if (!status)
-        status = submit_check(argv[1], err);
+        status = spec_check(argv[1], err);
     if (!status)
         status = submit_request(argv[1], &body, err);
     if (!status)

@@ -11,6 +11,7 @@
 #include "harness/daemon/client.h"
 #include "harness/verbs/commands.h"
 #include "harness/base/options.h"
+#include "harness/queue/waiting.h"
 #include "harness/store/status.h"
 #include "harness/base/listing.h"
 
@@ -43,7 +44,10 @@ static void print_text(const json_t *all, const struct home *home)
         if (trouble && trouble[0])
             printf("waiting: %s\n", trouble);
     } else {
-        printf("daemon: none, %s\n", home->dir);
+        printf("daemon: none, %s%s\n", home->dir,
+               json_array_size(json_object_get(all, "waiting")) && !json_array_size(json_object_get(all, "live"))
+                   ? "; what is queued waits for one ('taper daemon')"
+                   : "");
     }
     if (json_is_true(json_object_get(all, "paused")))
         printf("paused: nothing is started until 'taper resume'\n");
@@ -55,6 +59,8 @@ static void print_text(const json_t *all, const struct home *home)
     }
     for (i = 0; (row = json_array_get(json_object_get(all, "live"), i)); i++)
         printf("  %s\n", status_live(row, text));
+    for (i = 0; (row = json_array_get(json_object_get(all, "waiting"), i)); i++)
+        printf("  %s\n", json_string_value(json_object_get(row, "text")));
     for (i = 0; (row = json_array_get(json_object_get(all, "failures"), i)); i++) {
         const char *cause = json_string_value(json_object_get(row, "cause"));
         const char *why = json_string_value(json_object_get(row, "text"));
@@ -72,10 +78,18 @@ static int show_once(const struct home *home, const char *sweep, bool as_json, s
     int status = store_open(&store, home, STORE_READ, err);
     if (!status)
         status = status_collect(store, sweep, &all, err);
+    if (!status) {
+        json_t *waiting = NULL, *daemon = ask_daemon(home);
+        const json_t *pools = json_object_get(daemon, "pools");
+        json_object_set_new(all, "daemon", daemon);
+        status = waiting_collect(store, sweep, pools, store_now(), &waiting, err);
+        json_object_set_new(all, "waiting", waiting);
+    }
     store_close(store);
-    if (status)
+    if (status) {
+        json_decref(all);
         return status;
-    json_object_set_new(all, "daemon", ask_daemon(home));
+    }
     if (as_json) {
         json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
         putchar('\n');

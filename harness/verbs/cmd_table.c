@@ -4,6 +4,8 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "harness/base/progress.h"
+#include "harness/results/catalogue.h"
 #include "harness/results/table.h"
 #include "harness/verbs/commands.h"
 #include "harness/verbs/result_verb.h"
@@ -20,13 +22,15 @@ static int read_format(const char *text, enum table_format *out, struct error *e
     return command_usage(&cmd_table, err, "--format: want md, csv, tex, json or html, got '%s'", text);
 }
 
+/* `line` is cleared before anything is said. */
 static int one_table(struct result_verb *v, const char *id, enum table_format format, const char *path,
-                     struct error *err)
+                     struct progress_line *line, struct error *err)
 {
     struct table t;
     char *text = NULL;
     size_t size = 0;
     int status = table_make(&t, &v->from, id, v->sweep, err);
+    progress_end(line);
     if (status)
         return status;
     FILE *memory = open_memstream(&text, &size);
@@ -45,10 +49,13 @@ static int one_table(struct result_verb *v, const char *id, enum table_format fo
 static int all_tables(struct result_verb *v, enum table_format format, const char *dir, struct error *err)
 {
     int status = file_make_directories(dir, err);
+    struct progress_line line;
+    progress_begin(&line);
     for (int i = 0; !status && table_id(i); i++) {
         const char *id = table_id(i);
         char *name = memory_format("%s.%s", id, formats[format]), *path = file_join(dir, name);
-        status = one_table(v, id, format, path, err);
+        progress_item(&line, catalogue_tables(), id);
+        status = one_table(v, id, format, path, &line, err);
         if (!status)
             printf("%s\n", path);
         free(path);
@@ -79,7 +86,7 @@ static int table_exec(int argc, char **argv, struct error *err)
     if (!status && all)
         status = all_tables(&v, format, v.out, err);
     else if (!status)
-        status = one_table(&v, argv[1], format, v.out ? v.out : "-", err);
+        status = one_table(&v, argv[1], format, v.out ? v.out : "-", &(struct progress_line){0}, err);
     result_verb_close(&v);
     return status;
 }
@@ -93,23 +100,22 @@ static const struct option_row table_options[] = {
     {0},
 };
 
+static void list(FILE *out)
+{
+    catalogue_print(out, false);
+}
+
 const struct command cmd_table = {
     .name = "table",
     .operands = "ID|all",
     .brief = "a table of the paper from the database",
-    .about = "  table-tinystories  validation loss by configuration, and the change against the baseline\n"
-             "  table-decode       tokens a second of decoding, norms computed, scaled, folded\n"
-             "  table-last-token   the same of the forward pass of a whole context\n"
-             "  table-gpt2         GPT-2 fine-tuned: loss beside the published\n"
-             "  table-ablation     the end of training against gate.end, gate.shape, aux.lambda\n"
-             "  table-runs         every run: where, how long, how it ended\n"
-             "  table-theory       propositions 1 and 2 and the fold, checked on what was logged\n"
-             "  all                every table, a file each in the directory --out\n",
+    .list = list,
     .options = table_options,
     .notes = "A row is one configuration: every key that differs within the sweep is a column, and n counts its "
              "seeds. Means are\n"
              "over the seeds, ± the sample standard deviation; [low, high] is a 95% t-interval. Runs that failed, "
              "are missing or\n"
-             "not finite are named in the notes; outliers too, and they stay in the mean.\n",
+             "not finite are named in the notes; outliers too, and they stay in the mean. Of an ID table- may be left "
+             "out.\n",
     .exec = table_exec,
 };

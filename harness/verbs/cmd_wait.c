@@ -30,6 +30,9 @@ static int wait_one(const struct home *home, const char *word, bool *done, struc
         return look_only(home, word, done, err);
     if (!status)
         status = client_ask(client, "wait", json_pack("{s:s}", "what", word), &reply, err);
+    const char *stuck = json_string_value(json_object_get(reply, "stuck"));
+    if (!status && stuck)
+        status = error_set(err, STATUS_FAILED, "%s can never be finished: %s", word, stuck);
     if (!status)
         *done = json_is_true(json_object_get(reply, "done"));
     json_decref(reply);
@@ -68,7 +71,9 @@ const struct command cmd_wait = {
     .name = "wait",
     .operands = "SWEEP|RUN...",
     .brief = "wait until runs have ended",
-    .about = "Exit status 0 when all of them are done, 1 when any failed or was cancelled.\n",
+    .about =
+        "Exit status 0 when all of them are done, 1 when any failed or was cancelled, or when nothing that is left\n"
+        "can ever start; the text says why.\n",
     .options = wait_options,
     .exec = wait_exec,
 };

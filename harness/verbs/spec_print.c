@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/daemon/submit.h"
+#include "harness/verbs/cmd_data.h"
 #include "core/base/memory.h"
 
 struct printing {
@@ -133,4 +135,12 @@ int64_t spec_workers(const struct spec *spec)
     }
     free(shapes);
     return workers;
+}
+
+int spec_check(const char *path, struct error *err)
+{
+    struct progress progress = data_progress();
+    int status = submit_check(path, &progress, err);
+    data_progress_end(&progress);
+    return status;
 }

@@ -17,4 +17,8 @@ int spec_print(const struct spec *spec, store_digests *digests, struct store *s,
 /* How many workers its runs are shared out to when none of them exists yet: packs of equal shape. */
 int64_t spec_workers(const struct spec *spec);
 
+/* submit_check, with a line on standard error, when that is a terminal, that says how far the reading of the data is.
+ */
+int spec_check(const char *path, struct error *err);
+
 #endif

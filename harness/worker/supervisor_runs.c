@@ -148,8 +148,8 @@ void member_stopped_between(struct supervisor *s, struct member *m)
 
 void member_not_started(struct supervisor *s, struct member *m)
 {
-    m->end.outcome = OUTCOME_FAILED;
-    m->end.code = OUTCOME_FAILED;
+    m->end.outcome = OUTCOME_START;
+    m->end.code = -1;
     member_finish(s, m);
 }
 

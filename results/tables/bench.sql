@@ -15,7 +15,9 @@ SELECT r.grp, b.kind, r.size, r.variant AS trained, b.device, b.weights, b.batch
     CASE WHEN b.kind = 'last-token' AND r.size = '30M' THEN published.ktokens END AS published_ktokens,
     CASE WHEN b.kind = 'decode' THEN decode.speedup
          WHEN r.size = '30M' AND b.variant = 'unfused' THEN '1.08 to 1.15'
-         WHEN r.size = '30M' THEN published.speedup END AS published
+         WHEN r.size = '30M' THEN published.speedup END AS published,
+    iif(b.beside > 0, 'taken beside other runs', NULL) AS flag,
+    nullif(sum(b.beside > 0) OVER (), 0) || ' of ' || count(*) OVER () || ' timings' AS beside
 FROM run_shown r
 JOIN bench_numeric b ON b.run = r.run
 JOIN bench raw ON raw.run = b.run AND raw.kind = b.kind AND raw.variant = b.variant AND raw.batch = b.batch

@@ -80,8 +80,8 @@ check 'refusals left nothing behind' bash -c '[ ! -e "$1/x" ] && [ ! -e "$1/y" ]
 
 # fetch: curl reads file: addresses too, so the verb is tried without a server (tests/test_fetch.c has one).
 mkdir "$T/site"
-printf 'a\n<|endoftext|>\nb\n' > "$T/site/TinyStoriesV2-GPT4-train.txt"
-printf 'c\n' > "$T/site/TinyStoriesV2-GPT4-valid.txt"
+yes 'once there was a dog' | head -n 300 > "$T/site/TinyStoriesV2-GPT4-train.txt"
+yes 'and there was a cat' | head -n 300 > "$T/site/TinyStoriesV2-GPT4-valid.txt"
 export TAPER_CACHE=$T/cache
 if command -v curl > "$T/log"; then
     "$TAPER" data fetch tinystories --url "file://$T/site" > "$T/paths" 2> "$T/err"
@@ -90,6 +90,9 @@ if command -v curl > "$T/log"; then
     check 'fetch again only checks' silent env TAPER_TINYSTORIES_URL=file:///nowhere "$TAPER" data fetch tinystories
     echo damage >> "$T/cache/tinystories/TinyStoriesV2-GPT4-valid.txt"
     check 'fetch finds damage' refuses_silently 2 'wrong SHA-256' "$TAPER" data fetch tinystories --split valid
+    mkdir "$T/short"
+    echo 'see other' > "$T/short/TinyStoriesV2-GPT4-train.txt"
+    check 'what is too short to be it' refuses_silently 2 'want a text of 4096 bytes or more, got 10' env TAPER_CACHE="$T/cache2" "$TAPER" data fetch tinystories --url "file://$T/short"
     check 'a missing file' refuses_silently 1 "file://$T/nowhere" env TAPER_CACHE="$T/cache2" "$TAPER" data fetch tinystories --url "file://$T/nowhere"
 else
     n=$((n + 1))

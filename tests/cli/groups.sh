@@ -146,6 +146,28 @@ fi
 check 'the baseline leads every part' same 2 "$("$TAPER" plot fig-loss --format gp --out "$T/m.gp" > "$T/o" &&
     cat "$T/m.gp" "$T/m-2.gp" | grep -c '^series_name\[1\] = "baseline"')"
 
+# ---- a last evaluation that reads the whole split is no point of a curve over fewer tokens
+aside() { # SWEEP OPTION...: what the small print says of it
+    "$TAPER" plot fig-loss --format gp --out - --sweep "$@" 2> /dev/null | tr '\n' ' ' | sed 's/\\n/ /g' |
+        grep -o 'not in the curve: [^;]*'
+}
+check 'a sweep that evaluates on fewer runs' sweep cut <<'END'
+variants:
+  a: {taper.sites: none, train.lr: 7e-3, eval.tokens: 256}
+  b: {taper.sites: all, train.lr: 7e-3, eval.tokens: 256}
+grid: {seed: [0, 1]}
+END
+whole=$("$TAPER" query --csv "SELECT max(e.tokens) FROM eval e JOIN run r ON r.id = e.run WHERE r.sweep = 'cut'" | tail -1)
+check 'the evaluations left out of the curve are said' same \
+    "not in the curve: the last evaluation of 4 of 4 runs, over other tokens ($whole)" "$(aside cut)"
+check 'of the runs that are drawn' same \
+    "not in the curve: the last evaluation of 2 of 2 runs, over other tokens ($whole)" "$(aside cut --where variant=b)"
+check 'a sweep whose evaluations all read the same runs' sweep whole <<'END'
+variants: {a: {taper.sites: none, train.lr: 6e-3, eval.tokens: 0}}
+grid: {seed: [0]}
+END
+check 'and has nothing to say' same '' "$(aside whole)"
+
 # ---- any number that was recorded
 metric() { "$TAPER" plot --sweep grid --format gp --out - "$@"; }
 check 'any metrics, a panel each' bash -c '"$TAPER" plot --sweep grid --metric margin,entropy,c:final_norm --format gp \
@@ -156,7 +178,37 @@ check 'a metric that is not there' refuses_silently 2 "no 'nine'; there are ce a
 check 'a site of a metric that has none' refuses_silently 2 "no 'entropy:final_norm'" metric --metric entropy:final_norm
 check 'an x that is not there' refuses_silently 2 "want step, tokens or time, got 'y'" metric --metric ce --x y
 check 'an id and metrics' refuses_silently 2 'wants an id or --metric, not both' metric fig-loss --metric ce
+# ---- of every site at once
+check 'a deep model runs' sweep deep <<'END'
+variants: {baseline: {taper.sites: none}, all: {taper.sites: all, model.layers: 5}}
+END
+names() { # FILE: the lines in their order
+    sed -n 's/^series_name\[[0-9]*\] = //p' "$1" | tr -d '"' | xargs
+}
+sites() {
+    "$TAPER" plot --sweep deep --metric "$1" --format gp --out "$T/s.gp" > /dev/null && [ ! -e "$T/s-3.gp" ] &&
+        same "$2" "$(names "$T/s.gp")" && same "$3" "$(names "$T/s-2.gp")" && grep -q 'part 2 of 2' "$T/s-2.gp" &&
+        same 8 "$(grep -h '^series_style\[.*=' "$T/s.gp" | cut -d= -f2 | sort -u | wc -l)"
+}
+check 'a line a site, by depth, and as many figures as they take' sites c \
+    'blocks.0.attn_norm blocks.0.mlp_norm blocks.1.attn_norm blocks.1.mlp_norm blocks.2.attn_norm blocks.2.mlp_norm blocks.3.attn_norm blocks.3.mlp_norm' \
+    'blocks.4.attn_norm blocks.4.mlp_norm final_norm'
+check 'beside a number of the step' sites agreement,margin \
+    'blocks.0.attn_norm blocks.0.mlp_norm blocks.1.attn_norm blocks.1.mlp_norm blocks.2.attn_norm blocks.2.mlp_norm blocks.3.attn_norm the step' \
+    'blocks.3.mlp_norm blocks.4.attn_norm blocks.4.mlp_norm final_norm the step'
+check 'which is said on standard output' bash -c '"$TAPER" plot --sweep deep --metric c --format gp --out - 2>&1 > "$1/o" |
+    grep -q "11 sites of 2 configurations are too many lines for one figure"' - "$T"
+check 'its values are those logged' same "$("$TAPER" query --csv "SELECT count(*), max(agreement) FROM site_step s JOIN run r
+        ON r.id = s.run WHERE r.sweep = 'deep' AND site = 'blocks.2.mlp_norm' AND agreement IS NOT NULL" | tail -1)" \
+    "$("$TAPER" plot --sweep deep --metric agreement --format gp --out - 2> /dev/null | sed -n '/^\$lines/,/^END/{/^\$lines\|^END/d;p}' |
+        awk 'NF == 0 { blank++; next } blank >= 2 { set++ } { blank = 0 } set == 5 { n++; if ($2 + 0 > most + 0) most = $2 }
+            END { print n "," most }')"
+check 'what a step and its sites both have, of the sites' bash -c '"$TAPER" plot --sweep deep --metric scale_mean:all \
+    --format gp --out - 2> "$1/e" | grep -q "= \"blocks.3.mlp_norm\"" && ! "$TAPER" plot --sweep deep --metric scale_mean \
+    --format gp --out - | grep -q "= \"blocks"' - "$T"
 if command -v gnuplot > /dev/null; then
+    check 'sites are drawn, and the one configuration named' bash -c '"$TAPER" plot --sweep deep --metric c,agreement \
+        --out "$1/s.svg" && [ -s "$1/s-2.svg" ] && grep -q ">final_norm<" "$1/s-2.svg" && grep -q ">all" "$1/s.svg"' - "$T"
     check 'they are drawn' bash -c '"$TAPER" plot --sweep grid --metric ms,agreement:final_norm --x time \
         --out "$1/m.svg" && grep -q "seconds of training" "$1/m.svg"' - "$T"
 fi

@@ -34,6 +34,14 @@ check 'no home is an error' refuses_silently 2 "$T/home" "$TAPER" table table-ru
 check 'a sweep runs' "$TAPER" run "$T/tiny.yaml" --slots cpu:2
 check 'every run is done' is 12 "SELECT count(*) FROM run WHERE state = 'done'"
 
+# A token's <G,h> is ce - entropy: the means of its two factors, <G,h>/|h| and |h|, give that up to their covariance.
+check 'the slack in proposition 2 is said, and above zero' bash -c '"$TAPER" table theory --format csv > "$1/theory" &&
+    cat "$1/theory" && awk -F, "NR == 1 { for (i = 1; i <= NF; i++) at[\$i] = i; next }
+        \$at[\"bounded\"] != \"\" { n++; if (\$at[\"bounded\"] != 1 || \$at[\"slack\"] <= 0) bad++ }
+        END { exit n != 4 || bad }" "$1/theory" && "$TAPER" table theory | grep -q "checks the arithmetic, not the paper"' - "$T"
+check 'where its <G,h> is ce - entropy' is 1 "SELECT count(*) > 9 AND min(abs(ce - entropy - radial * sqrt(16) *
+    scale_mean) <= radial_rms * sqrt(16) * scale_std + 1e-3) FROM step_numeric s JOIN run r ON r.id = s.run
+    WHERE r.variant LIKE 'all%' AND gate = 0"
 for id in table-tinystories table-decode table-last-token table-ablation table-runs table-theory; do
     check "$id has rows" bash -c '"$TAPER" table '"$id"' --format json | grep -q "\"empty\": null"'
 done
@@ -80,7 +88,7 @@ check 'a figure format that is not there' refuses_silently 2 'want svg, png, pdf
 check 'a report with an operand' refuses_silently 2 "takes no operand, got 'tiny'" "$TAPER" report tiny
 if command -v gnuplot > /dev/null; then
     check 'every figure goes to a folder' \
-        bash -c '"$TAPER" plot all --out "$1/f" && [ "$(ls "$1/f"/fig-*.svg | wc -l)" = 7 ]' - "$T"
+        bash -c '"$TAPER" plot all --out "$1/f" && [ "$(ls "$1/f"/fig-*.svg | wc -l)" = 8 ]' - "$T"
     check 'a script runs by itself' bash -c '"$TAPER" plot fig-scale --format gp --out "$1/a.gp" &&
         gnuplot -d "$1/a.gp" 2> /dev/null | grep -q "</svg>"' - "$T"
     check 'an image goes to standard output' \
@@ -90,8 +98,8 @@ if command -v gnuplot > /dev/null; then
         'id="fig-loss"' 'id="fig-logit-chasing"' 'id="fig-scale"' 'id="fig-radial"' 'id="fig-gate"' \
         'id="fig-ablation"' 'id="fig-decode"' 'Validation loss by size and variant' 'Every run: where' 'taper run tiny.yaml' \
         'Proposition 2' 'Folding: the logits' '</html>'
-    check 'has seven drawings, each to its end' bash -c \
-        '[ "$(grep -c "<svg role" "$1")" = 7 ] && [ "$(grep -c "</svg>" "$1")" = 7 ]' - "$T/report.html"
+    check 'has eight drawings, decoding in two parts, each to its end' bash -c \
+        '[ "$(grep -c "<svg role" "$1")" = 8 ] && [ "$(grep -c "</svg>" "$1")" = 8 ]' - "$T/report.html"
     tr "'" '"' < "$T/report.html" > "$T/page"
     grep -oE ' id="[^"]*' "$T/page" | cut -d'"' -f2 | sort > "$T/there"
     grep -oE 'href="#[^"]*' "$T/page" | cut -d'#' -f2 | sort -u > "$T/used"

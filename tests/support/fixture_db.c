@@ -105,6 +105,9 @@ static void put_step(FILE *out, int variant, int seed, int step)
     if (variant == INTERNAL_AUX || variant >= ALL_AUX)
         put_number(out, "scale_target", 1.0625);
     put_number(out, "logit_rms", broken ? NAN : fixture_db_logits(variant, seed, step));
+    put_number(out, "entropy", broken ? NAN : 2.5 + 4 * exp(-step / 20.0));
+    put_number(out, "p_correct", broken ? NAN : 0.25 + 0.001 * step);
+    put_number(out, "margin", broken ? NAN : -1 + 0.01 * step + 0.125 * seed);
     put_number(out, "radial", broken ? NAN : bare ? -0.02 - 0.001 * seed : 1e-7 * (seed + 1));
     put_number(out, "radial_rms", bare ? 0.05 : 2e-7);
     put_number(out, "tangential_rms", 0.5 + 0.01 * variant);

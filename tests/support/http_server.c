@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,33 @@ static long long range_begin(const char *request)
     return found ? strtoll(found + sizeof key - 1, NULL, 10) : 0;
 }
 
+/* The modes that do not serve the file. */
+static bool answer_otherwise(int client, int mode)
+{
+    static const char page[] = "<html><head><title>Sign in</title></head>Please sign in.</html>\n";
+    char head[512], piece[8192];
+    int n;
+    if (mode == HTTP_MISSING)
+        n = snprintf(head, sizeof head, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    else if (mode == HTTP_PORTAL || mode == HTTP_SLY)
+        n = snprintf(head, sizeof head,
+                     "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s",
+                     mode == HTTP_SLY ? "text/plain" : "text/html; charset=utf-8", sizeof page - 1, page);
+    else if (mode == HTTP_ASIDE)
+        n = snprintf(
+            head, sizeof head,
+            "HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    else if (mode == HTTP_ENDLESS)
+        n = snprintf(head, sizeof head, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n");
+    else
+        return false;
+    send_all(client, head, (size_t)n);
+    memset(piece, 'x', sizeof piece);
+    while (mode == HTTP_ENDLESS && send(client, piece, sizeof piece, MSG_NOSIGNAL) > 0)
+        ;
+    return true;
+}
+
 static void answer(int client, struct http_control *control, const unsigned char *bytes, size_t size)
 {
     char request[4096], head[512];
@@ -65,9 +93,9 @@ static void answer(int client, struct http_control *control, const unsigned char
     control->requests++;
     int n;
     size_t body = 0;
-    if (mode == HTTP_MISSING) {
-        n = snprintf(head, sizeof head, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
-    } else if (begin > 0 && mode != HTTP_NO_RANGES && (size_t)begin >= size) {
+    if (answer_otherwise(client, mode))
+        return;
+    if (begin > 0 && mode != HTTP_NO_RANGES && (size_t)begin >= size) {
         char told[64] = "";
         if (mode != HTTP_MUTE_416)
             snprintf(told, sizeof told, "Content-Range: bytes */%zu\r\n", size);

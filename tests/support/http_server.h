@@ -12,6 +12,10 @@ enum http_mode {
     HTTP_NO_RANGES, /* ignore ranges: always the whole file with 200 */
     HTTP_MISSING,   /* 404 */
     HTTP_MUTE_416,  /* as HTTP_SERVE, but the refusal of a range does not tell the size */
+    HTTP_PORTAL,    /* whatever is asked for: 60 bytes of a page, with 200 */
+    HTTP_SLY,       /* the same, called text/plain */
+    HTTP_ASIDE,     /* a redirect to file:///etc/passwd */
+    HTTP_ENDLESS,   /* a body of no stated size, without an end */
 };
 
 /* Shared with the server's process: change mode and after between requests; read the rest. */

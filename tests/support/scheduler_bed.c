@@ -170,7 +170,7 @@ void bed_submit(const char *name, int first, int last, const char *rest)
                                first, last, rest);
     int status = spec_parse(&spec, text, strlen(text), "test.yaml", "/", NULL, &err);
     if (!status)
-        status = store_submit(bed.store, &spec, plain_digests, &done, &err);
+        status = store_submit(bed.store, &spec, plain_digests, false, NULL, &done, &err);
     if (status)
         print_error("%s\n", err.text);
     assert_int_equal(status, STATUS_OK);

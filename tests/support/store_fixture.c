@@ -62,7 +62,7 @@ struct store_submitted fixture_submit(struct fixture *f, const char *yaml)
     struct spec spec;
     struct store_submitted out;
     GOOD(spec_parse(&spec, yaml, strlen(yaml), "test.yaml", "/", NULL, err));
-    GOOD(store_submit(f->s, &spec, fixture_digests, &out, err));
+    GOOD(store_submit(f->s, &spec, fixture_digests, false, NULL, &out, err));
     spec_fini(&spec);
     return out;
 }
