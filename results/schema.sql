@@ -53,7 +53,8 @@ CREATE TABLE run (
     config TEXT NOT NULL,            -- JSON: every key
     pack INTEGER NOT NULL DEFAULT 1, -- runs of its shape that may share a worker, itself counted
     shape TEXT NOT NULL DEFAULT '',  -- equal for runs that may share one; '' when pack is 1
-    needs TEXT REFERENCES run (id)   -- a run that must be done before this one may start; NULL: none
+    needs TEXT REFERENCES run (id),  -- a run that must be done before this one may start; NULL: none
+    slurm TEXT NOT NULL DEFAULT ''   -- JSON: what its jobs are given on Slurm; '': nothing
 ) STRICT;
 CREATE INDEX run_queue ON run (state, wants, priority DESC, position);
 CREATE INDEX run_pack ON run (shape, priority, position) WHERE pack > 1 AND state = 'queued';
@@ -98,6 +99,8 @@ CREATE TABLE attempt (
     cpu_us INTEGER,                  -- user and system, of all its processes; of a pack's worker its share
     peak_bytes INTEGER,
     pack INTEGER NOT NULL DEFAULT 1, -- runs its worker was given, this one counted
+    note TEXT,                       -- where it stands in a batch system, as last heard
+    reached INTEGER,                 -- the last step logged when it ended
     PRIMARY KEY (run, attempt)
 ) STRICT, WITHOUT ROWID;
 

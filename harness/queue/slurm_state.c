@@ -142,6 +142,7 @@ bool slurm_row_of_scontrol(const char *text, struct slurm_row *row)
     set_seconds(&row->used, at, n);
     at = field(text, "TimeLimit=", &n);
     set_seconds(&row->limit, at, n);
+    row->code = (int)strtol(field(text, "ExitCode=", &n), NULL, 10);
     return row->state[0] != '\0';
 }
 

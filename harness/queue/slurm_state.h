@@ -6,7 +6,7 @@
 
 #include "core/base/outcome.h"
 
-enum { SLURM_ID = 32, SLURM_NAME = 128 };
+enum { SLURM_ID = 32, SLURM_NAME = 128, SLURM_TOKEN = 64 };
 
 enum slurm_phase {
     SLURM_PENDING,
@@ -24,6 +24,7 @@ struct slurm_row {
     char reason[120];     /* "" when there is none */
     char nodes[120];
     double used, limit; /* seconds it has run, and may; 0: unlimited or unknown */
+    int code;           /* exit status, where scontrol said it; 0: none, or unknown */
 };
 
 /* For squeue --format, and the words before it. */

@@ -35,6 +35,8 @@ static const struct store_migration steps[] = {
     {"CREATE TABLE redo (run TEXT PRIMARY KEY REFERENCES run (id), since INTEGER, cleared INTEGER NOT NULL DEFAULT 0, "
      "next_config TEXT, next_wants TEXT, next_shape TEXT, config TEXT, wants TEXT, shape TEXT, ended INTEGER) STRICT, "
      "WITHOUT ROWID"},
+    {"ALTER TABLE run ADD COLUMN slurm TEXT NOT NULL DEFAULT '';"
+     "ALTER TABLE attempt ADD COLUMN note TEXT; ALTER TABLE attempt ADD COLUMN reached INTEGER"},
     {NULL},
 };
 
