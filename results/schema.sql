@@ -100,7 +100,6 @@ CREATE TABLE attempt (
     peak_bytes INTEGER,
     pack INTEGER NOT NULL DEFAULT 1, -- runs its worker was given, this one counted
     note TEXT,                       -- where it stands in a batch system, as last heard
-    reached INTEGER,                 -- the last step logged when it ended
     PRIMARY KEY (run, attempt)
 ) STRICT, WITHOUT ROWID;
 

@@ -17,8 +17,8 @@
  *   could not be started     the same, but for what is wrong with the run itself, which is as for input
  *   lost, node, never let go the same
  *   preempted                queued again; counts for nothing
- *   time-limit               (a batch system's) the same as long as a step was logged that no attempt had before, else
- *                            as for failed
+ *   time-limit               (a batch system's) the same as long as a checkpoint went further than that of any attempt
+ *                            before, else as for failed
  *   revoked                  cancelled: somebody ended it there
  *   refused, dependency      failed: the batch system will never run it as it is
  *   cancel was asked for     cancelled, unless it got done all the same

@@ -62,7 +62,7 @@ static void put_lines(FILE *out, const json_t *list, const char *before)
 static void put_script(FILE *out, const struct slurm_script *script, const struct executor_launch *launch,
                        char *const *words, const json_t *options)
 {
-    fputs("#!/bin/bash\n# Submitted as:\n#  ", out);
+    fputs("#!/bin/bash\n# Submitted as:\n#  ", out); /* read by taper show */
     for (int i = 0; words[i]; i++) {
         fputc(' ', out);
         for (const char *p = words[i]; *p; p++) /* for people, and on one line whatever a path holds */

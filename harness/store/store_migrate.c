@@ -36,7 +36,7 @@ static const struct store_migration steps[] = {
      "next_config TEXT, next_wants TEXT, next_shape TEXT, config TEXT, wants TEXT, shape TEXT, ended INTEGER) STRICT, "
      "WITHOUT ROWID"},
     {"ALTER TABLE run ADD COLUMN slurm TEXT NOT NULL DEFAULT '';"
-     "ALTER TABLE attempt ADD COLUMN note TEXT; ALTER TABLE attempt ADD COLUMN reached INTEGER"},
+     "ALTER TABLE attempt ADD COLUMN note TEXT"},
     {NULL},
 };
 

@@ -116,8 +116,8 @@ int store_queue_texts(struct store *s, const char *run, char **config, char **af
 bool store_queue_progress(struct store *s, const char *run, int attempt)
 {
     static const char sql[] =
-        "SELECT coalesce((SELECT step FROM journal j WHERE j.run = ?1), 0) > coalesce(max(reached), 0) FROM attempt "
-        "WHERE run = ?1 AND attempt < ?2 AND attempt > coalesce((SELECT since FROM redo WHERE run = ?1), 0)";
+        "SELECT coalesce(max(iif(attempt = ?2, step, 0)), 0) > coalesce(max(iif(attempt < ?2, step, 0)), 0) FROM event "
+        "WHERE run = ?1 AND kind = 'checkpoint' AND attempt > coalesce((SELECT since FROM redo WHERE run = ?1), 0)";
     sqlite3_stmt *row = store_prepare(s, sql, NULL);
     if (!row)
         return false;

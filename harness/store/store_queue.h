@@ -27,7 +27,7 @@ int store_queue_delay(struct store *s, int64_t now, int64_t *when, struct error 
  * heap. *after and *slurm are NULL for nothing. */
 int store_queue_texts(struct store *s, const char *run, char **config, char **after, char **slurm, struct error *err);
 
-/* Whether an attempt that ends now has logged a step that none before it had, of this training. */
+/* Whether an attempt has a checkpoint of a step that none before it had, of this training. */
 bool store_queue_progress(struct store *s, const char *run, int attempt);
 
 /* How many attempts in a row, before this one and ending with it (which is taken to), ended so within ten seconds of

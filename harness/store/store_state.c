@@ -204,8 +204,7 @@ static int end_attempt(struct store *s, const char *run, int attempt, int64_t no
     sqlite3_stmt *update =
         store_prepare(s,
                       "UPDATE attempt SET ended = ?3, cause = ?4, text = ?5, code = ?6, signal = ?7, cpu_us = ?8, "
-                      "peak_bytes = ?9, reached = coalesce((SELECT step FROM journal j WHERE j.run = ?1), 0) "
-                      "WHERE run = ?1 AND attempt = ?2",
+                      "peak_bytes = ?9 WHERE run = ?1 AND attempt = ?2",
                       err);
     if (!update)
         return STATUS_FAILED;
