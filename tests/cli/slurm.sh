@@ -58,8 +58,8 @@ check 'and the node' is "$(hostname -s),slurm,done" "SELECT DISTINCT r.host, a.e
 # ---- a daemon that is killed, with jobs that run and jobs that wait
 check 'a daemon' cluster --max-jobs 2
 check 'it says where runs go' grep -q 'runs are handed to slurm' "$T/daemon.out"
-sweep four 12 'run: {slurm: {cpus: 4}}'
-sed -i 's/train.steps: 60/train.steps: 3000/; s/log.every: 1,/log.every: 500,/; s/checkpoint.every: 5/checkpoint.every: 500/' "$T/four.yaml"
+sweep four 8 'run: {slurm: {cpus: 4}}'
+sed -i 's/train.steps: 60/train.steps: 10000/; s/log.every: 1,/log.every: 500,/; s/checkpoint.every: 5/checkpoint.every: 500/' "$T/four.yaml"
 submit four
 check 'two have the node' poll 30 running four 2
 check 'two wait in the queue' poll 20 note_has four 'PENDING \((Resources|Priority)\)'
@@ -70,7 +70,7 @@ check 'the next daemon' cluster --max-jobs 2
 kill_daemon
 check 'and the one after that' cluster
 check 'all get done' "$TAPER" wait four
-check 'each in one attempt' is '12,12,1' "SELECT count(*), count(DISTINCT run), max(attempt) FROM attempt WHERE run IN (SELECT id FROM run WHERE sweep = 'four')"
+check 'each in one attempt' is '8,8,1' "SELECT count(*), count(DISTINCT run), max(attempt) FROM attempt WHERE run IN (SELECT id FROM run WHERE sweep = 'four')"
 check 'by one job each' [ "$(squeue -h --states=all -o %j | sort | uniq -d | wc -l)" = 0 ]
 
 # ---- who ends a job: we, its owner, Slurm
