@@ -111,7 +111,8 @@ static void add_batch(json_t *all, const char *dir)
     size_t i;
     json_t *attempt;
     for (i = 0; (attempt = json_array_get(json_object_get(all, "attempts"), i)); i++) {
-        char line[4096], *name = memory_format(RUNDIR_BATCH, (int)json_integer_value(json_object_get(attempt, "attempt")));
+        char line[4096],
+            *name = memory_format(RUNDIR_BATCH, (int)json_integer_value(json_object_get(attempt, "attempt")));
         char *path = file_join(dir, name);
         FILE *in = fopen(path, "re");
         while (in && fgets(line, sizeof line, in)) {
