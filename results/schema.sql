@@ -53,7 +53,8 @@ CREATE TABLE run (
     config TEXT NOT NULL,            -- JSON: every key
     pack INTEGER NOT NULL DEFAULT 1, -- runs of its shape that may share a worker, itself counted
     shape TEXT NOT NULL DEFAULT '',  -- equal for runs that may share one; '' when pack is 1
-    needs TEXT REFERENCES run (id)   -- a run that must be done before this one may start; NULL: none
+    needs TEXT REFERENCES run (id),  -- a run that must be done before this one may start; NULL: none
+    slurm TEXT NOT NULL DEFAULT ''   -- JSON: what its jobs are given on Slurm; '': nothing
 ) STRICT;
 CREATE INDEX run_queue ON run (state, wants, priority DESC, position);
 CREATE INDEX run_pack ON run (shape, priority, position) WHERE pack > 1 AND state = 'queued';
@@ -78,7 +79,7 @@ CREATE TABLE attempt (
     attempt INTEGER NOT NULL,        -- from 1
     started INTEGER NOT NULL,
     ended INTEGER,
-    cause TEXT,                      -- done failed input stopped diverged memory disk signal timeout lost start cancelled; NULL: not ended
+    cause TEXT,                      -- done failed input stopped diverged memory disk signal timeout lost start cancelled preempted time-limit node revoked refused dependency; NULL: not ended
     text TEXT,
     code INTEGER,                    -- exit code
     signal INTEGER,
@@ -98,6 +99,7 @@ CREATE TABLE attempt (
     cpu_us INTEGER,                  -- user and system, of all its processes; of a pack's worker its share
     peak_bytes INTEGER,
     pack INTEGER NOT NULL DEFAULT 1, -- runs its worker was given, this one counted
+    note TEXT,                       -- where it stands in a batch system, as last heard
     PRIMARY KEY (run, attempt)
 ) STRICT, WITHOUT ROWID;
 

@@ -2,8 +2,9 @@
 
 #include <string.h>
 
-static const char *const names[OUTCOME_COUNT] = {"done", "failed", "input",   "stopped", "diverged", "memory",
-                                                 "disk", "signal", "timeout", "lost",    "start",    "cancelled"};
+static const char *const names[OUTCOME_COUNT] = {
+    "done", "failed", "input",     "stopped",   "diverged",   "memory", "disk",    "signal",  "timeout",
+    "lost", "start",  "cancelled", "preempted", "time-limit", "node",   "revoked", "refused", "dependency"};
 
 _Static_assert(-(int)STATUS_FAILED == OUTCOME_FAILED && -(int)STATUS_BAD_INPUT == OUTCOME_INPUT &&
                    -(int)STATUS_STOPPED == OUTCOME_STOPPED && -(int)STATUS_DIVERGED == OUTCOME_DIVERGED &&

@@ -24,6 +24,13 @@ enum outcome {
     OUTCOME_LOST,  /* gone without a word: the machine went down, or somebody killed what watches over it */
     OUTCOME_START, /* it could not be started */
     OUTCOME_CANCELLED,
+    /* As a batch system ended it. */
+    OUTCOME_PREEMPTED,  /* for a job of higher priority */
+    OUTCOME_TIME_LIMIT, /* of the job, which is not the run's own (OUTCOME_TIMEOUT) */
+    OUTCOME_NODE,       /* the node failed */
+    OUTCOME_REVOKED,    /* somebody cancelled the job there */
+    OUTCOME_REFUSED,    /* it takes no such job: a partition, an account, a node that is not there */
+    OUTCOME_DEPENDENCY, /* what the job waited for will never be */
     OUTCOME_COUNT
 };
 

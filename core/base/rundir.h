@@ -12,6 +12,8 @@
 #define RUNDIR_FOLDED     "folded.safetensors"
 #define RUNDIR_SAMPLES    "samples.txt"
 #define RUNDIR_EXIT       "exit.json"
-#define RUNDIR_TOKENIZER  "tokenizer" /* a directory */
+#define RUNDIR_BATCH      "batch-%d.sh" /* an attempt's script for a batch system */
+#define RUNDIR_BATCH_OUT  "batch.out"   /* what those printed */
+#define RUNDIR_TOKENIZER  "tokenizer"   /* a directory */
 
 #endif

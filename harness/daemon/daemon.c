@@ -322,7 +322,7 @@ static void tell_ready(struct daemon *d, int ready)
 {
     char text[256];
     const struct slots *slots = d->engine.executors[0]->slots;
-    snprintf(text, sizeof text, "slots are the executor's own");
+    snprintf(text, sizeof text, "runs are handed to %s", d->engine.executors[0]->name);
     if (slots)
         slots_summary(slots, text, sizeof text);
     say(d, "%s", text);

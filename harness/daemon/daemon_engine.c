@@ -60,6 +60,7 @@ struct slots_options engine_slots(const struct engine_options *o, uint64_t gpu_f
 int engine_option_specs(struct engine_options *o, struct option_spec *specs)
 {
     const struct option_spec rows[ENGINE_OPTIONS] = {
+        {.name = "executor", .value = &o->executor},     {.name = "max-jobs", .value = &o->max_jobs},
         {.name = "slots", .each = take_slots, .arg = o}, {.name = "gpu-busy", .value = &o->gpu_busy},
         {.name = "grace", .value = &o->grace},           {.name = "retry-delay", .value = &o->retry_delay},
         {.name = "min-free", .value = &o->min_free},     {.name = "payload", .value = &o->payload},
@@ -72,12 +73,13 @@ struct numbers {
     double grace, retry_delay;
     unsigned long long min_free, gpu_busy;
     long long gpu_aside;
+    long long jobs; /* 0: the executor's default */
 };
 
 static int read_numbers(const struct engine_options *o, struct numbers *n, struct error *err)
 {
     int status = STATUS_OK;
-    *n = (struct numbers){30, 5, 64ull << 20, ENGINE_GPU_BUSY, ENGINE_GPU_ASIDE};
+    *n = (struct numbers){30, 5, 64ull << 20, ENGINE_GPU_BUSY, ENGINE_GPU_ASIDE, 0};
     if (o->grace)
         status = options_real("--grace", o->grace, 0, 86400, &n->grace, err);
     if (!status && o->retry_delay)
@@ -88,6 +90,8 @@ static int read_numbers(const struct engine_options *o, struct numbers *n, struc
         status = options_size("--gpu-busy", o->gpu_busy, &n->gpu_busy, err);
     if (!status && o->gpu_aside)
         status = options_integer("--gpu-aside", o->gpu_aside, 0, SCHEDULER_ASIDE_MOST, &n->gpu_aside, err);
+    if (!status && o->max_jobs)
+        status = options_integer("--max-jobs", o->max_jobs, 1, 100000, &n->jobs, err);
     return status;
 }
 
@@ -110,15 +114,43 @@ static int open_loop(struct engine *e, struct error *err)
     return STATUS_OK;
 }
 
+/* The kind that new attempts go to. */
+static int choose_kind(const struct engine_options *o, const struct executor_kind **chosen, struct error *err)
+{
+    const struct executor_kind *kind = *chosen = executor_kind_at(0);
+    for (int i = 0; o->executor && (kind = executor_kind_at(i)) && strcmp(kind->name, o->executor) != 0;)
+        i++;
+    if (!kind)
+        return error_set(err, STATUS_BAD_INPUT, "--executor: want local or slurm, got '%s'", o->executor);
+    *chosen = kind;
+    if (o->max_jobs && strcmp(kind->name, "slurm") != 0)
+        return error_set(err, STATUS_BAD_INPUT, "--max-jobs goes with --executor slurm");
+    return kind->check ? kind->check(err) : STATUS_OK;
+}
+
+/* The chosen one first; the others that can work here have what an earlier process gave them. */
+static void make_executors(struct engine *e, const struct executor_kind *chosen, const struct executor_options *options)
+{
+    const struct executor_kind *kind;
+    int count = 0;
+    e->executors[count++] = chosen->create(&e->loop, options);
+    for (int i = 0; (kind = executor_kind_at(i)) && count < ENGINE_EXECUTORS; i++)
+        if (kind != chosen && (!kind->check || kind->check(NULL) == STATUS_OK))
+            e->executors[count++] = kind->create(&e->loop, options);
+}
+
 int engine_open(struct engine *e, const struct engine_options *options, const char *home, const char *sweep,
                 void (*log)(void *arg, const char *text), void (*changed)(void *arg), void *arg, struct error *err)
 {
     struct numbers n;
     char *payload = NULL;
+    const struct executor_kind *chosen = NULL;
     *e = (struct engine){0};
     int status = engine_check_descriptors(err);
     if (!status)
         status = read_numbers(options, &n, err);
+    if (!status)
+        status = choose_kind(options, &chosen, err);
     const struct slots_options slots = engine_slots(options, n.gpu_busy);
     if (!status)
         status = slots_check(&slots, err);
@@ -134,9 +166,9 @@ int engine_open(struct engine *e, const struct engine_options *options, const ch
     if (!status)
         status = open_loop(e, err);
     if (!status) {
-        const struct executor_options executor = {.payload = payload, .slots = slots};
-        for (int i = 0; i < ENGINE_EXECUTORS && executor_kind_at(i); i++)
-            e->executors[i] = executor_kind_at(i)->create(&e->loop, &executor);
+        const struct executor_options executor = {
+            .payload = payload, .slots = slots, .home = e->home.dir, .jobs_most = (int)n.jobs};
+        make_executors(e, chosen, &executor);
         struct scheduler_options scheduler = {.loop = &e->loop,
                                               .home = &e->home,
                                               .store = e->store,

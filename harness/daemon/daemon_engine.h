@@ -14,11 +14,12 @@ struct engine_options {
     const char *grace, *retry_delay, *min_free, *gpu_busy, *gpu_aside, *payload;
     int cpu_slots, gpu_runs, gpu_total; /* from --slots, may be given more than once */
     const char *gpu_list;
+    const char *executor, *max_jobs;
     bool cpu_given, gpu_given; /* gpu_given: gpu_runs or gpu_total */
 };
 
 /* The rows of these options, for a verb's table: fill `specs` (room for ENGINE_OPTIONS) and return how many. */
-enum { ENGINE_OPTIONS = 7 };
+enum { ENGINE_OPTIONS = 9 };
 int engine_option_specs(struct engine_options *o, struct option_spec *specs);
 
 /* The slots that they ask for on this machine. */
@@ -27,11 +28,16 @@ struct slots_options engine_slots(const struct engine_options *o, uint64_t gpu_f
 
 /* Their help, for a verb's row. */
 #define ENGINE_ROWS                                                                                                    \
-    {"slots", 0, "cpu:N|gpu:N|gpu:each=N|gpu:LIST",                                                                    \
-     "cpu:N: run N at a time on the CPU, each with its share of the processors (default: one for every four "          \
-     "processors); gpu:N: run N at a time on all GPUs together (0 leaves them alone); gpu:each=N: N on each GPU "      \
-     "(default 1); gpu:0-3,6 or gpu:GPU-5a,GPU-77: take only these, by the driver's numbers (gpu:3-3 is one GPU) or "  \
-     "the starts of their ids. May be given more than once. A GPU that CUDA_VISIBLE_DEVICES hides is never taken"},    \
+    {"executor", 0, "local|slurm",                                                                                     \
+     "where runs are carried out: on this machine (default), or as batch jobs of Slurm"},                              \
+        {"max-jobs", 0, "N", "with --executor slurm: this many jobs wait in Slurm's queue at most (default 200)"},     \
+        {"slots", 0, "cpu:N|gpu:N|gpu:each=N|gpu:LIST",                                                                \
+         "cpu:N: run N at a time on the CPU, each with its share of the processors (default: one for every four "      \
+         "processors); gpu:N: run N at a time on all GPUs together (0 leaves them alone); gpu:each=N: N on each GPU "  \
+         "(default 1); gpu:0-3,6 or gpu:GPU-5a,GPU-77: take only these, by the driver's numbers (gpu:3-3 is one GPU) " \
+         "or "                                                                                                         \
+         "the starts of their ids. May be given more than once. A GPU that CUDA_VISIBLE_DEVICES hides is never "       \
+         "taken"},                                                                                                     \
         {"gpu-busy", 0, "SIZE", "leave a GPU alone on which others use more memory than this (default 512Mi)"},        \
         {"gpu-aside", 0, "N",                                                                                          \
          "set a GPU aside after N different runs in a row failed there at once (default 3; 0: never)"},                \

@@ -34,6 +34,7 @@ struct executor_launch {
     const char *processors; /* "0-3,8": processors to be pinned to; NULL: any */
     int threads;            /* for all of them; 0: as many as the process may use */
     double grace;           /* seconds */
+    const char *options;    /* a JSON object of what a batch system is to be told (spec_slurm.h); NULL: nothing */
 };
 
 struct executor_job;
@@ -43,6 +44,15 @@ struct executor_started {
     char *const *handles;     /* one a run */
     int64_t pid, pid_started; /* 0: this executor has none here */
     const char *boot_id;      /* NULL likewise */
+    bool waits;               /* once let go it waits for its turn there: on_news says when it runs */
+};
+
+/* What is heard of an attempt between its start and its end. NULL: as before. */
+struct executor_news {
+    const char *handle; /* by which it is found from now on */
+    const char *host;   /* where it runs */
+    const char *text;   /* where it stands, for people */
+    bool runs;          /* it waits no longer */
 };
 
 struct executor_end {
@@ -62,14 +72,18 @@ enum { EXECUTOR_ALL = -1 }; /* every run of a job */
 
 struct executor {
     const char *name;
-    int most; /* runs a job may have */
+    int most;   /* runs a job may have */
+    bool apart; /* each job has its own memory: what runs out there is no other job's doing */
     /* place: of the run among those of the launch, from 0. */
     void (*on_end)(void *arg, struct executor_job *job, int place, const struct executor_end *end);
     /* The answer to a start, once a job, from the loop: it is held and has handles, or (started NULL) nothing was
      * started, and why. The job is gone then. */
     void (*on_start)(void *arg, struct executor_job *job, const struct executor_started *started,
                      const struct error *why);
-    void *arg; /* set all three before the first start */
+    /* Of an attempt that was started or adopted. False when it could not be recorded: it is told again later. */
+    bool (*on_news)(void *arg, struct executor_job *job, int place, const struct executor_news *news);
+    void (*on_log)(void *arg, const char *text); /* a line for the log */
+    void *arg;                                   /* set all before the first start */
 
     /* The pool, in slots of a device (enum device_kind): what it has for one run at most, what is free now, taking and
      * giving. regain takes again what a grant of this name had, for an adopted attempt. refresh: ask anew who uses
@@ -105,10 +119,16 @@ struct executor_options {
     const char *payload; /* run this instead of the training, given the attempt's number (for tests and for work that
                             is not ours, and never in packs); NULL: train */
     struct slots_options slots; /* of this machine; owns and arg are the executor's to set */
+    const char *home;           /* the home's directory; NULL: none */
+    int jobs_most;              /* that wait in a batch system's queue; 0: its default */
 };
 
 /* Processes of this machine. Never NULL. */
 struct executor *executor_local_create(uv_loop_t *loop, const struct executor_options *options);
+
+/* Batch jobs of Slurm (slurm.md). Never NULL; the check is whether it can work here (STATUS_BAD_INPUT). */
+struct executor *executor_slurm_create(uv_loop_t *loop, const struct executor_options *options);
+int executor_slurm_check(struct error *err);
 
 /* The pool of an executor is these slots, which it owns from now on (slots_destroy them last in destroy). */
 void executor_use_slots(struct executor *ex, struct slots *slots);
@@ -117,6 +137,7 @@ void executor_use_slots(struct executor *ex, struct slots *slots);
 struct executor_kind {
     const char *name;
     struct executor *(*create)(uv_loop_t *loop, const struct executor_options *options);
+    int (*check)(struct error *err); /* NULL: it works everywhere */
 };
 const struct executor_kind *executor_kind_at(int i);
 

@@ -121,7 +121,8 @@ static void on_held(uv_timer_t *timer)
 {
     struct executor_job *job = timer->data;
     struct executor *base = &job->owner->base;
-    const struct executor_started started = {job->handles, job->id.pid, (int64_t)job->id.start, job->id.boot};
+    const struct executor_started started = {
+        .handles = job->handles, .pid = job->id.pid, .pid_started = (int64_t)job->id.start, .boot_id = job->id.boot};
     if (job->count > 1)
         uv_timer_start(&job->look, local_job_on_look, LOOK_MS, LOOK_MS);
     base->on_start(base->arg, job, &started, NULL);

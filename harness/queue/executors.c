@@ -3,7 +3,8 @@
 
 #include "harness/queue/executor.h"
 
-static const struct executor_kind kinds[] = {{"local", executor_local_create}};
+static const struct executor_kind kinds[] = {{"local", executor_local_create, NULL},
+                                             {"slurm", executor_slurm_create, executor_slurm_check}};
 
 const struct executor_kind *executor_kind_at(int i)
 {

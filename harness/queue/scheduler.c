@@ -230,6 +230,8 @@ struct scheduler *scheduler_create(const struct scheduler_options *options)
     for (struct executor *const *ex = options->executors; *ex; ex++) {
         (*ex)->on_start = scheduler_on_start;
         (*ex)->on_end = scheduler_on_end;
+        (*ex)->on_news = scheduler_on_news;
+        (*ex)->on_log = scheduler_on_log;
         (*ex)->arg = s;
     }
     return s;

@@ -15,7 +15,12 @@
  *   disk                     queued again; counts for nothing, but waits longer each time in a row (a minute at most).
  *                            A failure while the home's disk is full is this too
  *   could not be started     the same, but for what is wrong with the run itself, which is as for input
- *   lost, never let go       the same
+ *   lost, node, never let go the same
+ *   preempted                queued again; counts for nothing
+ *   time-limit               (a batch system's) the same as long as a checkpoint went further than that of any attempt
+ *                            before, else as for failed
+ *   revoked                  cancelled: somebody ended it there
+ *   refused, dependency      failed: the batch system will never run it as it is
  *   cancel was asked for     cancelled, unless it got done all the same
  *
  * Runs with `pack` above 1 share a worker with those of equal shape that the queue holds then (store_queue_mates). Each

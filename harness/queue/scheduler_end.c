@@ -42,7 +42,7 @@ static void judge_failure(struct scheduler *s, const struct job *job, const stru
 
 static void judge_lost(struct scheduler *s, const struct job *job, const struct store_run *run, struct verdict *v)
 {
-    int times = store_queue_quick_in_a_row(s->o.store, run->id, job->attempt, OUTCOME_LOST);
+    int times = store_queue_quick_in_a_row(s->o.store, run->id, job->attempt, v->cause);
     v->wait = times > 1 ? growing(s->o.retry_delay, times - 2, LOST_WAIT_MOST_S) : 0;
 }
 
@@ -63,13 +63,20 @@ static void judge_shared(struct scheduler *s, const struct job *job, const struc
         judge_failure(s, job, run, v);
 }
 
+/* A batch system's time limit is a part of the way, as long as it is one. */
+static void judge_time_limit(struct scheduler *s, const struct job *job, const struct store_run *run, struct verdict *v)
+{
+    if (!store_queue_progress(s->o.store, run->id, job->attempt))
+        judge_failure(s, job, run, v);
+}
+
 /* Memory that ran out beside other runs is the machine's, since nobody knows whose doing it was: this one goes on when
  * there is more. With nothing beside it, it is the run's own need. */
 static void judge_memory(struct scheduler *s, const struct job *job, const struct store_run *run, struct verdict *v)
 {
     bool others = false;
     for (const struct job *other = s->jobs; other; other = other->next)
-        others |= other->crew != job->crew && !other->ended;
+        others |= other->crew != job->crew && !other->ended && !job->crew->executor->apart;
     if (job->crew->size > 1 || !others)
         judge_shared(s, job, run, v);
     else
@@ -100,10 +107,22 @@ static void judge_by_outcome(struct scheduler *s, const struct job *job, const s
         judge_place(s, job, run, v);
         break;
     case OUTCOME_LOST:
+    case OUTCOME_NODE: /* no fault of the run's, but a node may fail every time */
         judge_lost(s, job, run, v);
+        break;
+    case OUTCOME_TIME_LIMIT:
+        judge_time_limit(s, job, run, v);
         break;
     case OUTCOME_STOPPED:
     case OUTCOME_CANCELLED:
+    case OUTCOME_PREEMPTED: /* no fault of the run's */
+        break;
+    case OUTCOME_REVOKED: /* who ended it there wants it ended: 'taper retry' queues it again */
+        v->next = RUN_CANCELLED;
+        break;
+    case OUTCOME_REFUSED:
+    case OUTCOME_DEPENDENCY:
+        v->next = RUN_FAILED, v->counts = true;
         break;
     case OUTCOME_FAILED:
     case OUTCOME_TIMEOUT:

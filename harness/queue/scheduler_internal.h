@@ -28,6 +28,7 @@ struct job {
     bool stopping; /* asked to end */
     bool ended;    /* gone, but the store does not know yet */
     bool adopted;
+    bool runs;      /* its executor said that it waits no longer */
     uint64_t begun; /* uv_hrtime */
     struct executor_end end;
     char text[256]; /* end.text */
@@ -89,6 +90,10 @@ void scheduler_on_start(void *arg, struct executor_job *executing, const struct 
 /* Ask the live attempts of a crew to end, one (its place) or EXECUTOR_ALL; one that is still starting ends when it has
  * started. */
 void scheduler_stop(struct crew *crew, int place, enum executor_stop how);
+
+/* What is heard of it meanwhile, and lines for the log (executor.h). */
+bool scheduler_on_news(void *arg, struct executor_job *executing, int place, const struct executor_news *news);
+void scheduler_on_log(void *arg, const char *text);
 
 void scheduler_on_end(void *arg, struct executor_job *executing, int place, const struct executor_end *end);
 

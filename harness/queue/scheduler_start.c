@@ -36,11 +36,11 @@ static int clear_for_redo(struct scheduler *s, const char *run, const char *dir,
     return status || !clear ? status : store_redo_cleared(s->o.store, run, err);
 }
 
-static int prepare_dir(struct scheduler *s, const struct store_run *run, const char *dir, char **after,
+static int prepare_dir(struct scheduler *s, const struct store_run *run, const char *dir, char **after, char **slurm,
                        struct error *err)
 {
     char *config = NULL;
-    int status = store_queue_texts(s->o.store, run->id, &config, after, err);
+    int status = store_queue_texts(s->o.store, run->id, &config, after, slurm, err);
     struct stat there;
     if (!status)
         status = clear_for_redo(s, run->id, dir, err);
@@ -131,12 +131,12 @@ static int launch(struct scheduler *s, struct start *start, struct error *err)
     struct crew *crew = start->crew;
     const struct slots_grant *grant = &crew->grant;
     struct executor_run runs[SPEC_PACK_MOST];
-    char *dirs[SPEC_PACK_MOST] = {NULL}, *after[SPEC_PACK_MOST] = {NULL};
+    char *dirs[SPEC_PACK_MOST] = {NULL}, *after[SPEC_PACK_MOST] = {NULL}, *slurm[SPEC_PACK_MOST] = {NULL};
     int status = STATUS_OK;
     for (int i = 0; i < start->count && !status; i++) {
         const struct store_run *run = &start->runs[i];
         dirs[i] = home_run_dir(s->o.home, run->id);
-        status = prepare_dir(s, run, dirs[i], &after[i], err);
+        status = prepare_dir(s, run, dirs[i], &after[i], &slurm[i], err);
         runs[i] = (struct executor_run){dirs[i], start->jobs[i]->attempt, 1e-6 * (double)run->timeout_us, after[i]};
     }
     struct executor_launch how = {.runs = runs,
@@ -144,13 +144,15 @@ static int launch(struct scheduler *s, struct start *start, struct error *err)
                                   .device = grant->device,
                                   .processors = grant->processors[0] ? grant->processors : NULL,
                                   .threads = grant->threads,
-                                  .grace = s->o.grace};
+                                  .grace = s->o.grace,
+                                  .options = slurm[0]}; /* its mates' are the same */
     if (!status)
         status = crew->executor->start(crew->executor, &how, &crew->executing, err);
     crew->starting = !status;
     for (int i = 0; i < start->count; i++) {
         free(dirs[i]);
         free(after[i]);
+        free(slurm[i]);
     }
     return status;
 }
@@ -214,7 +216,10 @@ static int record_handles(struct scheduler *s, const struct crew *crew, const st
     if (status)
         return status;
     for (struct job *job = s->jobs; job && !status; job = job->next)
-        if (job->crew == crew)
+        if (job->crew == crew && started->waits)
+            status = store_attempt_news(s->o.store, job->run, job->attempt,
+                                        &(struct store_news){.handle = started->handles[job->place]}, err);
+        else if (job->crew == crew)
             status = store_attempt_running(s->o.store, job->run, job->attempt, started->handles[job->place],
                                            started->pid, started->pid_started, started->boot_id, err);
     int end = store_group_end(s->o.store, !status, err);
@@ -265,12 +270,48 @@ void scheduler_on_start(void *arg, struct executor_job *executing, const struct 
     for (struct job *job = s->jobs; job; job = job->next) {
         if (job->crew != crew)
             continue;
-        scheduler_log(s, "run %s attempt %d started on %s%s", job->run, job->attempt, crew->grant.name,
+        scheduler_log(s, "run %s attempt %d %s %s%s", job->run, job->attempt,
+                      started->waits ? "handed to" : "started on", crew->grant.name,
                       crew->size > 1 ? ", in a pack" : "");
         if (job->stopping)
             scheduler_stop(crew, job->place, EXECUTOR_STOP);
     }
     scheduler_changed(s);
+}
+
+bool scheduler_on_news(void *arg, struct executor_job *executing, int place, const struct executor_news *news)
+{
+    struct scheduler *s = arg;
+    struct error err = {0};
+    const struct store_news told = {news->handle, news->host, news->text, news->runs};
+    struct job *job = s->jobs;
+    while (job && !(job->crew->executing == executing && job->place == place))
+        job = job->next;
+    if (!job || job->ended)
+        return true;
+    if (s->trouble[0])
+        return false;
+    if (store_attempt_news(s->o.store, job->run, job->attempt, &told, &err)) {
+        enum store_trouble kind = store_trouble(s->o.store);
+        if (kind == STORE_BUSY || kind == STORE_FULL) {
+            scheduler_fault(s, kind, err.text);
+            return false;
+        }
+        scheduler_log(s, "run %s: where it stands was not recorded: %s", job->run, err.text);
+        return true;
+    }
+    if (news->runs && !job->runs) {
+        job->runs = true;
+        scheduler_log(s, "run %s attempt %d: %s", job->run, job->attempt, news->text);
+        scheduler_kick(s); /* there is room for another that waits */
+    }
+    scheduler_changed(s);
+    return true;
+}
+
+void scheduler_on_log(void *arg, const char *text)
+{
+    scheduler_log(arg, "%s", text);
 }
 
 void scheduler_stop(struct crew *crew, int place, enum executor_stop how)

@@ -56,11 +56,11 @@ static bool read_bool(struct spec_parse *p, const char *name, const yaml_node_t 
 
 void spec_read_run(struct spec_parse *p, const yaml_node_t *node)
 {
-    static const char *const words[] = {"slots", "pack", "retries", "timeout", "priority", "fail_fast", NULL};
+    static const char *const words[] = {"slots", "pack", "retries", "timeout", "priority", "fail_fast", "slurm", NULL};
     struct spec_limits *limits = &p->spec->limits;
     struct yaml_map map;
-    yaml_flatten(&p->reader, node, "run: want a mapping of slots, pack, retries, timeout, priority, fail_fast", 2,
-                 &map);
+    yaml_flatten(&p->reader, node, "run: want a mapping of slots, pack, retries, timeout, priority, fail_fast, slurm",
+                 2, &map);
     for (int i = 0; i < map.count; i++) {
         const struct yaml_entry *e = &map.entries[i];
         if (strcmp(e->key, "slots") == 0) {
@@ -73,6 +73,8 @@ void spec_read_run(struct spec_parse *p, const yaml_node_t *node)
             spec_read_integer(p, "priority", e->value, -1000, 1000, &limits->priority);
         } else if (strcmp(e->key, "fail_fast") == 0) {
             read_bool(p, "fail_fast", e->value, &limits->fail_fast);
+        } else if (strcmp(e->key, "slurm") == 0) {
+            spec_read_slurm(p, e->value);
         } else if (strcmp(e->key, "timeout") == 0) {
             const char *text = yaml_scalar(&p->reader, e->value, "timeout");
             if (text && strcmp(text, "none") != 0 && spec_duration(text, &limits->timeout_us))
@@ -386,6 +388,7 @@ void spec_fini(struct spec *spec)
     free(spec->axes);
     free(spec->variants);
     free(spec->points);
+    free(spec->slurm);
     free(spec->about);
     free(spec->path);
     free(spec->text);

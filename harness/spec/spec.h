@@ -84,6 +84,7 @@ struct spec {
     int axis_count, variant_count;
     struct spec_after after;
     struct spec_limits limits;
+    char *slurm;     /* what its jobs are given on Slurm, as JSON (spec_slurm.h); NULL: nothing */
     int64_t *points; /* run i: grid point * variant_count + variant, excluded ones left out */
     int64_t run_count;
 };

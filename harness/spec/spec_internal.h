@@ -32,6 +32,7 @@ void spec_read_grid(struct spec_parse *p, const yaml_node_t *node);
 void spec_read_exclude(struct spec_parse *p, const yaml_node_t *node); /* after the variants */
 void spec_read_after(struct spec_parse *p, const yaml_node_t *node);
 void spec_read_run(struct spec_parse *p, const yaml_node_t *node);
+void spec_read_slurm(struct spec_parse *p, const yaml_node_t *node); /* of `run` */
 
 /* Variants and grid -> points. Only when there are no faults yet. */
 void spec_expand(struct spec_parse *p);

@@ -112,8 +112,8 @@ int status_collect(struct store *store, const struct home *home, const char *swe
     static const char live_sql[] =
         "SELECT r.id AS run, r.sweep, r.variant, r.seed, r.state, r.attempts AS attempt, a.slot, coalesce(a.pack, 1) "
         "AS "
-        "pack, r.started, coalesce((SELECT step FROM journal j WHERE j.run = r.id), 0) AS step, r.steps, r.cancel, "
-        "coalesce(r.config ->> '$.\"log.every\"', 1) AS log_every, "
+        "pack, r.started, a.note, coalesce((SELECT step FROM journal j WHERE j.run = r.id), 0) AS step, r.steps, "
+        "r.cancel, coalesce(r.config ->> '$.\"log.every\"', 1) AS log_every, "
         "(SELECT ce FROM step t WHERE t.run = r.id ORDER BY step DESC LIMIT 1) AS loss, "
         "(SELECT avg(ms) FROM (SELECT ms FROM step t WHERE t.run = r.id AND typeof(ms) IN ('real', 'integer') "
         "ORDER BY step DESC LIMIT 10)) AS ms FROM run r LEFT JOIN attempt a ON a.run = r.id AND a.attempt = r.attempts "
@@ -220,11 +220,12 @@ char *status_live(const json_t *live, char *to)
     if (pack > 1)
         snprintf(shared, sizeof shared, "  pack of %lld", pack);
     bool ending = json_integer_value(json_object_get(live, "cancel")) != 0;
-    snprintf(to, 256, "%s  %-14.40s seed %-4lld step %lld/%lld  loss %s  %s %s%s%s",
+    const char *note = json_string_value(json_object_get(live, "note"));
+    snprintf(to, 256, "%s  %-14.40s seed %-4lld step %lld/%lld  loss %s  %s %s%s%s%s%.100s",
              json_string_value(json_object_get(live, "run")), json_string_value(json_object_get(live, "variant")),
              (long long)json_integer_value(json_object_get(live, "seed")),
              (long long)json_integer_value(json_object_get(live, "step")),
              (long long)json_integer_value(json_object_get(live, "steps")), loss, stalled ? "no step for" : "left",
-             time, shared, ending ? "  (ending)" : "");
+             time, shared, ending ? "  (ending)" : "", note ? "  " : "", note ? note : "");
     return to;
 }

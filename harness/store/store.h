@@ -238,6 +238,14 @@ int store_attempt_begin(struct store *s, const char *run, const struct store_sta
 int store_attempt_running(struct store *s, const char *run, int attempt, const char *handle, int64_t pid,
                           int64_t pid_started, const char *boot_id, struct error *err);
 
+/* What a batch system says of a live attempt. NULL: as before. */
+struct store_news {
+    const char *handle, *host, *note;
+    bool running; /* starting -> running */
+};
+
+int store_attempt_news(struct store *s, const char *run, int attempt, const struct store_news *news, struct error *err);
+
 struct store_exit {
     enum outcome cause;
     const char *text;           /* a line for people, NULL for none */

@@ -16,6 +16,7 @@ struct known {
     char *other;  /* a sweep that wants it too; NULL: none */
     char *config; /* JSON */
     char *after;  /* JSON */
+    char *slurm;  /* JSON, or "" */
     int64_t priority;
     struct spec_limits limits;
 };
@@ -25,6 +26,7 @@ static void known_fini(struct known *k)
     free(k->other);
     free(k->config);
     free(k->after);
+    free(k->slurm);
 }
 
 static enum run_state state_named(const char *name)
@@ -43,12 +45,12 @@ static char *text_at(sqlite3_stmt *row, int column)
 
 static int read_known(struct submission *sub, const char *id, struct known *k, struct error *err)
 {
-    sqlite3_stmt *row =
-        store_prepare(sub->s,
-                      "SELECT state, cancel <> 0, config, after, priority, slots, pack, retries, timeout_us, "
-                      "(SELECT min(sweep) FROM sweep_run m WHERE m.run = r.id AND m.wanted AND m.sweep <> ?2), "
-                      "EXISTS (SELECT 1 FROM attempt a WHERE a.run = r.id AND a.pack > 1) FROM run r WHERE id = ?1",
-                      err);
+    sqlite3_stmt *row = store_prepare(
+        sub->s,
+        "SELECT state, cancel <> 0, config, after, priority, slots, pack, retries, timeout_us, "
+        "(SELECT min(sweep) FROM sweep_run m WHERE m.run = r.id AND m.wanted AND m.sweep <> ?2), "
+        "EXISTS (SELECT 1 FROM attempt a WHERE a.run = r.id AND a.pack > 1), slurm FROM run r WHERE id = ?1",
+        err);
     *k = (struct known){.id = id};
     if (!row)
         return STATUS_FAILED;
@@ -67,6 +69,7 @@ static int read_known(struct submission *sub, const char *id, struct known *k, s
                                          .timeout_us = sqlite3_column_int64(row, 8)};
         k->other = text_at(row, 9);
         k->packed = sqlite3_column_int(row, 10);
+        k->slurm = text_at(row, 11);
     }
     sqlite3_reset(row);
     return status;
@@ -139,11 +142,16 @@ static void differ(json_t *out, const char *name, int64_t has, int64_t wanted)
 
 /* Of the limits, as far as they still matter: of a done run none do, and a live one takes retries at once. NULL: none.
  */
-static json_t *limit_differences(const struct known *k, const struct spec_limits *wanted, bool alone)
+static json_t *limit_differences(const struct known *k, const struct spec *spec, bool alone)
 {
+    const struct spec_limits *wanted = &spec->limits;
+    const char *slurm = spec->slurm ? spec->slurm : "";
     if (k->next == RUN_DONE)
         return NULL;
     json_t *out = json_object();
+    if (strcmp(k->slurm, slurm) != 0)
+        json_object_set_new(out, "slurm",
+                            json_pack("[s, s]", k->slurm[0] ? k->slurm : "none", slurm[0] ? slurm : "none"));
     differ(out, "slots", k->limits.slots, wanted->slots);
     if (!alone)
         differ(out, "pack", k->limits.pack, wanted->pack);
@@ -174,7 +182,7 @@ static json_t *config_differences(const char *has, const char *wanted)
 
 /* What is stored of a run that the sweep has joined. */
 struct joined {
-    const char *config, *wants;
+    const char *config, *wants, *slurm;
     char shape[CONFIG_ID];
     struct spec_limits limits;
     char *after;
@@ -187,9 +195,9 @@ static int write_joined(struct submission *sub, const struct known *k, const str
         sub->s,
         "UPDATE run SET priority = ?2, after = ?3, state = iif(?4, 'queued', state), ended = iif(?4, NULL, ended), "
         "failures = iif(?4, 0, failures), cancel = 0, config = ?5, wants = coalesce(?6, wants), slots = ?7, "
-        "pack = ?8, retries = ?9, timeout_us = ?10, shape = coalesce(?11, shape) WHERE id = ?1 AND (?4 OR "
+        "pack = ?8, retries = ?9, timeout_us = ?10, shape = coalesce(?11, shape), slurm = ?12 WHERE id = ?1 AND (?4 OR "
         "priority <> ?2 OR after <> ?3 OR cancel <> 0 OR config <> ?5 OR slots <> ?7 OR pack <> ?8 OR retries <> ?9 "
-        "OR timeout_us <> ?10)",
+        "OR timeout_us <> ?10 OR slurm <> ?12)",
         err);
     if (!update)
         return STATUS_FAILED;
@@ -205,6 +213,7 @@ static int write_joined(struct submission *sub, const struct known *k, const str
     store_bind_int(update, 9, j->limits.retries);
     store_bind_int(update, 10, j->limits.timeout_us);
     store_bind_text(update, 11, j->wants ? j->shape : NULL);
+    store_bind_text(update, 12, j->slurm);
     return store_step(sub->s, update, "join a run", err);
 }
 
@@ -260,10 +269,11 @@ static void choose(struct submission *sub, const struct known *k, const struct c
     const struct spec_limits *wanted = &sub->spec->limits;
     const bool takes_limits = !k->other && !is_live(k), takes_config = takes_limits && k->state != RUN_DONE;
     const bool alone = takes_limits && k->packed && k->limits.pack == 1 && wanted->pack > 1;
-    json_t *limits = limit_differences(k, wanted, alone), *config = config_differences(k->config, json);
+    json_t *limits = limit_differences(k, sub->spec, alone), *config = config_differences(k->config, json);
     *wish = config && !k->other && k->state == RUN_DONE;
     j->config = takes_config ? json : k->config;
     j->limits = takes_limits ? *wanted : k->limits;
+    j->slurm = !takes_limits ? k->slurm : sub->spec->slurm ? sub->spec->slurm : "";
     if (alone)
         j->limits.pack = 1;
     if (!k->other)

@@ -37,6 +37,8 @@ static const struct store_migration steps[] = {
      "WITHOUT ROWID"},
     {"CREATE TABLE device_aside (device TEXT PRIMARY KEY, since INTEGER NOT NULL, why TEXT NOT NULL) STRICT, WITHOUT "
      "ROWID"},
+    {"ALTER TABLE run ADD COLUMN slurm TEXT NOT NULL DEFAULT '';"
+     "ALTER TABLE attempt ADD COLUMN note TEXT"},
     {NULL},
 };
 

@@ -53,7 +53,8 @@ int store_queue_mates(struct store *s, const char *sweep, const struct store_run
 {
     static const char sql[] = "SELECT " STORE_RUN_COLUMNS "FROM run r INDEXED BY run_pack WHERE " MAY_START
                               "AND r.shape = ?3 AND r.pack > 1 AND r.pack = ?4 AND r.slots = ?5 AND r.priority = ?6 "
-                              "AND r.id <> ?7 AND r.wants = ?8 ORDER BY r.position LIMIT ?9";
+                              "AND r.id <> ?7 AND r.wants = ?8 AND r.slurm = (SELECT slurm FROM run WHERE id = ?7) "
+                              "ORDER BY r.position LIMIT ?9";
     *count = 0;
     sqlite3_stmt *row = store_prepare(s, sql, err);
     if (!row)
@@ -93,10 +94,10 @@ int store_queue_delay(struct store *s, int64_t now, int64_t *when, struct error 
     return status;
 }
 
-int store_queue_texts(struct store *s, const char *run, char **config, char **after, struct error *err)
+int store_queue_texts(struct store *s, const char *run, char **config, char **after, char **slurm, struct error *err)
 {
-    *config = *after = NULL;
-    sqlite3_stmt *row = store_prepare(s, "SELECT config, after FROM run WHERE id = ?1", err);
+    *config = *after = *slurm = NULL;
+    sqlite3_stmt *row = store_prepare(s, "SELECT config, after, nullif(slurm, '') FROM run WHERE id = ?1", err);
     if (!row)
         return STATUS_FAILED;
     store_bind_text(row, 1, run);
@@ -105,11 +106,28 @@ int store_queue_texts(struct store *s, const char *run, char **config, char **af
         const char *then = (const char *)sqlite3_column_text(row, 1);
         *config = memory_string((const char *)sqlite3_column_text(row, 0));
         *after = then && strcmp(then, "{}") != 0 ? memory_string(then) : NULL;
+        const char *options = (const char *)sqlite3_column_text(row, 2);
+        *slurm = options ? memory_string(options) : NULL;
     } else {
         status = code == SQLITE_DONE ? store_refuse(s, err, "no run '%s'", run) : store_fail(s, err, "read a run");
     }
     sqlite3_reset(row);
     return status;
+}
+
+bool store_queue_progress(struct store *s, const char *run, int attempt)
+{
+    static const char sql[] =
+        "SELECT coalesce(max(iif(attempt = ?2, step, 0)), 0) > coalesce(max(iif(attempt < ?2, step, 0)), 0) FROM event "
+        "WHERE run = ?1 AND kind = 'checkpoint' AND attempt > coalesce((SELECT since FROM redo WHERE run = ?1), 0)";
+    sqlite3_stmt *row = store_prepare(s, sql, NULL);
+    if (!row)
+        return false;
+    store_bind_text(row, 1, run);
+    store_bind_int(row, 2, attempt);
+    bool progress = sqlite3_step(row) == SQLITE_ROW && sqlite3_column_int(row, 0) != 0;
+    sqlite3_reset(row);
+    return progress;
 }
 
 int store_queue_quick_in_a_row(struct store *s, const char *run, int attempt, enum outcome outcome)

@@ -15,16 +15,20 @@ int store_queue_next(struct store *s, const char *sweep, int device, int64_t slo
                      struct store_run *run, bool *found, struct error *err);
 
 /* The runs that may share a worker with `run`, in the order of the queue: those that could start now as it could, of
- * equal device, shape, pack, slots and priority. Up to `most` of them into mates; *count says how many. */
+ * equal device, shape, pack, slots, priority and options of Slurm's. Up to `most` of them into mates; *count says how
+ * many. */
 int store_queue_mates(struct store *s, const char *sweep, const struct store_run *run, int64_t now, int most,
                       struct store_run *mates, int *count, struct error *err);
 
 /* The earliest not_before in the future among the queued; 0: none. */
 int store_queue_delay(struct store *s, int64_t now, int64_t *when, struct error *err);
 
-/* A run's configuration and what to do after it, as the JSON that is stored; on the heap. *after is NULL for nothing.
- */
-int store_queue_texts(struct store *s, const char *run, char **config, char **after, struct error *err);
+/* A run's configuration, what to do after it and what its jobs are given on Slurm, as the JSON that is stored; on the
+ * heap. *after and *slurm are NULL for nothing. */
+int store_queue_texts(struct store *s, const char *run, char **config, char **after, char **slurm, struct error *err);
+
+/* Whether an attempt has a checkpoint of a step that none before it had, of this training. */
+bool store_queue_progress(struct store *s, const char *run, int attempt);
 
 /* How many attempts in a row, before this one and ending with it (which is taken to), ended so within ten seconds of
  * their start. */

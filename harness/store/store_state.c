@@ -158,6 +158,46 @@ int store_attempt_running(struct store *s, const char *run, int attempt, const c
     return finish(s, status, err);
 }
 
+static int note_news(struct store *s, const char *run, int attempt, const struct store_news *news, struct error *err)
+{
+    sqlite3_stmt *update = store_prepare(
+        s,
+        "UPDATE attempt SET handle = coalesce(?3, handle), host = coalesce(?4, host), note = coalesce(?5, note) "
+        "WHERE run = ?1 AND attempt = ?2",
+        err);
+    if (!update)
+        return STATUS_FAILED;
+    store_bind_text(update, 1, run);
+    store_bind_int(update, 2, attempt);
+    store_bind_text(update, 3, news->handle);
+    store_bind_text(update, 4, news->host);
+    store_bind_text(update, 5, news->note);
+    int status = store_step(s, update, "note where an attempt stands", err);
+    update = status || !news->host ? NULL : store_prepare(s, "UPDATE run SET host = ?2 WHERE id = ?1", err);
+    if (!update)
+        return status || !news->host ? status : STATUS_FAILED;
+    store_bind_text(update, 1, run);
+    store_bind_text(update, 2, news->host);
+    return store_step(s, update, "note where a run is", err);
+}
+
+int store_attempt_news(struct store *s, const char *run, int attempt, const struct store_news *news, struct error *err)
+{
+    enum run_state state = RUN_QUEUED;
+    int status = store_begin(s, false, err);
+    if (status)
+        return status;
+    status = check_live(s, run, attempt, &state, err);
+    if (!status)
+        status = note_news(s, run, attempt, news, err);
+    if (!status && news->running && state == RUN_STARTING) {
+        status = run_step(s, "UPDATE run SET state = 'running' WHERE id = ?1", run, "mark as running", err);
+        if (!status)
+            status = store_add_event(s, NULL, run, attempt, "running", news->note ? news->note : "", err);
+    }
+    return finish(s, status, err);
+}
+
 static int end_attempt(struct store *s, const char *run, int attempt, int64_t now, const struct store_exit *x,
                        struct error *err)
 {

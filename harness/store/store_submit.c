@@ -63,8 +63,8 @@ static int insert_run(struct submission *sub, const char *id, const char *varian
     sqlite3_stmt *insert =
         store_prepare(sub->s,
                       "INSERT INTO run (id, sweep, variant, seed, state, created, wants, priority, position, slots, "
-                      "retries, timeout_us, steps, after, config, pack, shape) "
-                      "VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+                      "retries, timeout_us, steps, after, config, pack, shape, slurm) "
+                      "VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
                       err);
     if (!insert)
         return STATUS_FAILED;
@@ -86,6 +86,7 @@ static int insert_run(struct submission *sub, const char *id, const char *varian
         config_shape(cfg, shape);
     store_bind_int(insert, 15, limits->pack);
     store_bind_text(insert, 16, shape);
+    store_bind_text(insert, 17, sub->spec->slurm ? sub->spec->slurm : "");
     return store_step(sub->s, insert, "queue a run", err);
 }
 

@@ -4,6 +4,9 @@
 
 #include <jansson.h>
 
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "core/base/rundir.h"
 #include "harness/base/format.h"
 #include "harness/verbs/commands.h"
 #include "harness/base/options.h"
@@ -113,6 +116,31 @@ static void print_text(const json_t *all, const char *dir)
     free(after);
 }
 
+/* An attempt's batch script has the line by which it was submitted. */
+static void add_batch(json_t *all, const char *dir)
+{
+    size_t i;
+    json_t *attempt;
+    for (i = 0; (attempt = json_array_get(json_object_get(all, "attempts"), i)); i++) {
+        char line[4096],
+            *name = memory_format(RUNDIR_BATCH, (int)json_integer_value(json_object_get(attempt, "attempt")));
+        char *path = file_join(dir, name);
+        FILE *in = fopen(path, "re");
+        while (in && fgets(line, sizeof line, in)) {
+            line[strcspn(line, "\n")] = '\0';
+            if (strncmp(line, "#   sbatch ", 11) != 0)
+                continue;
+            json_t *text = json_string(line + 4);
+            json_object_set_new(attempt, "submitted_as", text ? text : json_string("(not UTF-8)"));
+            break;
+        }
+        if (in)
+            fclose(in);
+        free(path);
+        free(name);
+    }
+}
+
 static int show_exec(int argc, char **argv, struct error *err)
 {
     const char *given = NULL;
@@ -135,14 +163,16 @@ static int show_exec(int argc, char **argv, struct error *err)
         status = store_own_views(store, err);
     if (!status)
         status = status_run(store, run.id, &all, err);
+    char *dir = status ? NULL : home_run_dir(&home, run.id);
+    if (!status)
+        add_batch(all, dir);
     if (!status && as_json) {
         json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
         putchar('\n');
     } else if (!status) {
-        char *dir = home_run_dir(&home, run.id);
         print_text(all, dir);
-        free(dir);
     }
+    free(dir);
     json_decref(all);
     store_close(store);
     home_fini(&home);

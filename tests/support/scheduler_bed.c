@@ -20,7 +20,7 @@ struct executor *const *bed_executors;
 
 static void answer(struct executor_job *first, const struct error *why)
 {
-    const struct executor_started started = {.handles = first->handles};
+    const struct executor_started started = {.handles = first->handles, .waits = bed.executor.waits};
     struct executor *base = &bed.executor.base;
     first->answered = true;
     base->on_start(base->arg, first, why ? NULL : &started, why);
