@@ -7,6 +7,7 @@ enum norm_kind { NORM_RMS, NORM_LAYER };
 enum pos_kind { POS_LEARNED, POS_ROPE };
 enum mlp_kind { MLP_GELU, MLP_GELU_TANH, MLP_SWIGLU };
 enum taper_sites { SITES_NONE, SITES_INTERNAL, SITES_ALL };
+enum taper_method { METHOD_GATE, METHOD_FAKELN };
 enum gate_shape { GATE_COSINE, GATE_LINEAR, GATE_STEP, GATE_CONSTANT };
 enum lr_schedule { LR_COSINE, LR_LINEAR, LR_CONSTANT };
 enum device_kind { DEVICE_CPU, DEVICE_CUDA };

@@ -63,6 +63,9 @@ double model_largest_gate(const struct model *m);
 /* The size of what a step reads. */
 size_t model_step_bytes(const struct param_table *t);
 
+/* Does V read another vector than Q and K, since FakeLN has removed one of the two sites there, or both? */
+bool model_values_apart(const struct model *m, int layer);
+
 /* Site i as the norm ops take it. */
 struct norm_site model_site(const struct model *m, int i);
 

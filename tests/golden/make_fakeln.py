@@ -21,7 +21,7 @@ TYPES = {np.dtype(np.float64): "F64", np.dtype(np.float32): "F32", np.dtype(np.i
 def save(path, tensors, config):
     header, blobs, at = {"__metadata__": {"config": json.dumps(config, sort_keys=True)}}, [], 0
     for name, array in tensors.items():
-        array = np.asarray(array)
+        array = np.atleast_1d(array)
         header[name] = {"dtype": TYPES[array.dtype], "shape": list(array.shape),
                         "data_offsets": [at, at + array.nbytes]}
         blobs.append(np.ascontiguousarray(array).tobytes())
