@@ -112,6 +112,8 @@ void gpu_embed_forward(struct backend *be, float *out, const int32_t *tokens, co
 void gpu_embed_backward(struct backend *be, float *dtok, float *dpos, const float *dout, const int32_t *tokens, int B,
                         int T, int C, int V);
 void gpu_residual_add(struct backend *be, float *out, const float *in, const float *delta, size_t count);
+void gpu_join_columns(struct backend *be, float *out, const float *a, const float *b, int N, int A, int B);
+void gpu_split_columns(struct backend *be, float *a, float *b, const float *in, int N, int A, int B);
 void gpu_norm_forward(struct backend *be, const struct norm_forward *a);
 void gpu_norm_backward(struct backend *be, const struct norm_backward *a);
 void gpu_linear_forward(struct backend *be, const struct linear_forward *a);

@@ -64,6 +64,45 @@ extern "C" void kernel_residual_add(void *stream, struct sink out, const float *
         LAUNCH(residual_add<1>, divide_up(count, THREADS), THREADS, 0, stream, out, in, delta, count);
 }
 
+/* ------------------------------------------------------------------------------------------- columns */
+
+__global__ void __launch_bounds__(THREADS)
+    join_columns(struct sink out, struct view a, struct view b, size_t count, int A, int B)
+{
+    size_t i = global_thread();
+    if (i >= count)
+        return;
+    size_t n = i / (A + B), column = i % (A + B);
+    store(out, i, column < (size_t)A ? load<1>(a, n * A + column) : load<1>(b, n * B + column - A));
+}
+
+extern "C" void kernel_join_columns(void *stream, struct sink out, struct view a, struct view b, int N, int A, int B)
+{
+    size_t count = (size_t)N * (A + B);
+    if (count > 0)
+        LAUNCH(join_columns, divide_up(count, THREADS), THREADS, 0, stream, out, a, b, count, A, B);
+}
+
+__global__ void __launch_bounds__(THREADS)
+    split_columns(struct sink a, struct sink b, struct view in, size_t count, int A, int B)
+{
+    size_t i = global_thread();
+    if (i >= count)
+        return;
+    size_t n = i / (A + B), column = i % (A + B);
+    if (column < (size_t)A)
+        store(a, n * A + column, load<1>(in, i));
+    else
+        store(b, n * B + column - A, load<1>(in, i));
+}
+
+extern "C" void kernel_split_columns(void *stream, struct sink a, struct sink b, struct view in, int N, int A, int B)
+{
+    size_t count = (size_t)N * (A + B);
+    if (count > 0)
+        LAUNCH(split_columns, divide_up(count, THREADS), THREADS, 0, stream, a, b, in, count, A, B);
+}
+
 /* --------------------------------------------------------------------------------------- activations */
 
 static const float SQRT_HALF = 0.70710678118654752f, SQRT_2_OVER_PI = 0.79788456080286536f;

@@ -29,6 +29,9 @@ void kernel_to_full(void *stream, float *to, const uint16_t *from, size_t count)
 /* out = in + delta, elementwise; out.full may be in. */
 void kernel_residual_add(void *stream, struct sink out, const float *in, struct view delta, size_t count);
 
+void kernel_join_columns(void *stream, struct sink out, struct view a, struct view b, int N, int A, int B);
+void kernel_split_columns(void *stream, struct sink a, struct sink b, struct view in, int N, int A, int B);
+
 /* pre [N,O] += bias (NULL: none), in its own precision; out = act(pre), nothing with ACT_NONE. */
 void kernel_activate(void *stream, struct sink pre, const float *bias, struct sink out, enum op_act act, int N, int O);
 

@@ -37,6 +37,28 @@ void gpu_residual_add(struct backend *be, float *out, const float *in, const flo
     backend_end(be);
 }
 
+void gpu_join_columns(struct backend *be, float *out, const float *a, const float *b, int N, int A, int B)
+{
+    const size_t rows = (size_t)N;
+    backend_begin(be, "join_columns");
+    struct view left = read_any(be, a, rows * (size_t)A), right = read_any(be, b, rows * (size_t)B);
+    struct sink joined = write_half(be, out, rows * (size_t)(A + B));
+    if (!device_failed(be->device))
+        kernel_join_columns(backend_stream(be), joined, left, right, N, A, B);
+    backend_end(be);
+}
+
+void gpu_split_columns(struct backend *be, float *a, float *b, const float *in, int N, int A, int B)
+{
+    const size_t rows = (size_t)N;
+    backend_begin(be, "split_columns");
+    struct view joined = read_any(be, in, rows * (size_t)(A + B));
+    struct sink left = write_half(be, a, rows * (size_t)A), right = write_half(be, b, rows * (size_t)B);
+    if (!device_failed(be->device))
+        kernel_split_columns(backend_stream(be), left, right, joined, N, A, B);
+    backend_end(be);
+}
+
 void gpu_norm_forward(struct backend *be, const struct norm_forward *a)
 {
     size_t count = (size_t)a->N * (size_t)a->C;

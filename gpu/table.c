@@ -21,6 +21,8 @@ const struct ops *gpu_ops_table(void)
         .embed_forward = gpu_embed_forward,
         .embed_backward = gpu_embed_backward,
         .residual_add = gpu_residual_add,
+        .join_columns = gpu_join_columns,
+        .split_columns = gpu_split_columns,
         .norm_forward = gpu_norm_forward,
         .norm_backward = gpu_norm_backward,
         .linear_forward = gpu_linear_forward,

@@ -247,7 +247,7 @@ static void evaluation_counts_everything(void **state)
         int32_t window[17];
         float ce[16];
         tokens_read(&d.valid, (uint64_t)(w * T), (uint64_t)T + 1, window);
-        assert_int_equal(trainer_debug_pass(&t, window, 1, 0, false, NULL, &err), STATUS_OK);
+        assert_int_equal(trainer_debug_pass(&t, window, m.site_gate, 0, false, NULL, &err), STATUS_OK);
         m.ops->download(be, ce, t.acts.ce, sizeof ce);
         for (int i = 0; i < 16; i++)
             sum += (double)ce[i];

@@ -118,10 +118,12 @@ static void run(const char *name, bool trajectory, const struct ops *ops, int th
 
 static const char *const cases[] = {"all_done",      "all_done_aux",     "all_mid_aux",        "baseline",
                                     "gpt2",          "gpt2_all_mid_aux", "gpt2_internal_done", "internal_aux",
-                                    "internal_done", "internal_mid",     "llama_all_done_aux", "llama_internal_mid"};
-static const char *const trajectories[] = {"traj_all",           "traj_all_aux",  "traj_baseline",
-                                           "traj_gpt2_all_aux",  "traj_internal", "traj_internal_aux",
-                                           "traj_llama_internal"};
+                                    "internal_done", "internal_mid",     "llama_all_done_aux", "llama_internal_mid",
+                                    "fakeln_real",   "fakeln_one",       "fakeln_qk",          "fakeln_value",
+                                    "fakeln_all",    "fakeln_all_aux",   "fakeln_internal",    "fakeln_untied"};
+static const char *const trajectories[] = {
+    "traj_all",          "traj_all_aux",        "traj_baseline", "traj_gpt2_all_aux", "traj_internal",
+    "traj_internal_aux", "traj_llama_internal", "traj_fakeln",   "traj_fakeln_aux",   "traj_fakeln_internal"};
 
 static void run_all(bool trajectory, const struct ops *ops, int threads)
 {

@@ -231,6 +231,35 @@ static void test_a_resumed_run_is_the_same(void **state)
     expect_same_checkpoint("whole", "halted");
 }
 
+/* FakeLN's removals wait for what they freeze; a step before one is skipped, and the run stopped between two. */
+static void test_removals_are_the_cpus(void **state)
+{
+    (void)state;
+    static const char *const more[] = {"taper.method=fakeln", "train.accumulate=2", NULL};
+    struct config cpu = config_of("device=cpu", more), cuda = config_of("device=cuda", more);
+    struct train_result result;
+    struct error err = {0};
+    if (train("cpu.fakeln", &cpu, (struct train_options){0}, &result, &err) ||
+        train("cuda.fakeln", &cuda, (struct train_options){0}, &result, &err))
+        fail_msg("%s", err.text);
+    json_t *want = lines_of("cpu.fakeln", "step"), *got = lines_of("cuda.fakeln", "step");
+    compare("step", want, got, 2e-3);
+    json_decref(want);
+    json_decref(got);
+    bad_steps[0] = 9;
+    if (train("whole.fakeln", &cuda, (struct train_options){0}, &result, &err))
+        fail_msg("%s", err.text);
+    stop_at = 10;
+    stop = 0;
+    assert_int_equal(
+        train("halted.fakeln", &cuda, (struct train_options){.stop = &stop, .progress = stop_there}, &result, &err),
+        STATUS_STOPPED);
+    if (train("halted.fakeln", &cuda, (struct train_options){0}, &result, &err))
+        fail_msg("%s", err.text);
+    bad_steps[0] = 0;
+    expect_same_checkpoint("whole.fakeln", "halted.fakeln");
+}
+
 static int count_events(const char *name, const char *kind, const char *text)
 {
     json_t *events = lines_of(name, "event"), *row;
@@ -318,7 +347,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_journal_is_the_cpus),          cmocka_unit_test(test_a_resumed_run_is_the_same),
         cmocka_unit_test(test_a_skipped_step_is_in_the_journal), cmocka_unit_test(test_two_in_a_row_end_the_run),
-        cmocka_unit_test(test_too_little_memory_is_refused),
+        cmocka_unit_test(test_too_little_memory_is_refused),     cmocka_unit_test(test_removals_are_the_cpus),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

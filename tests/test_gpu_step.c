@@ -147,9 +147,10 @@ static double worst_of(const struct safetensors *want, const struct safetensors 
 
 static const char *const cases[] = {"all_done",      "all_done_aux",     "all_mid_aux",        "baseline",
                                     "gpt2",          "gpt2_all_mid_aux", "gpt2_internal_done", "internal_aux",
-                                    "internal_done", "internal_mid",     "llama_all_done_aux", "llama_internal_mid"};
+                                    "internal_done", "internal_mid",     "llama_all_done_aux", "llama_internal_mid",
+                                    "fakeln_qk",     "fakeln_value",     "fakeln_all_aux"};
 static const char *const trajectories[] = {"traj_all_aux", "traj_gpt2_all_aux", "traj_internal_aux",
-                                           "traj_llama_internal"};
+                                           "traj_llama_internal", "traj_fakeln_aux"};
 enum { CASES = sizeof cases / sizeof cases[0], TRAJECTORIES = sizeof trajectories / sizeof trajectories[0] };
 
 static void open_golden(const char *name, struct safetensors *f)

@@ -8,6 +8,7 @@ enum pos_kind { POS_LEARNED, POS_ROPE };
 enum rope_scaling { ROPE_PLAIN, ROPE_LINEAR, ROPE_LLAMA3 };
 enum mlp_kind { MLP_GELU, MLP_GELU_TANH, MLP_SWIGLU };
 enum taper_sites { SITES_NONE, SITES_INTERNAL, SITES_ALL };
+enum taper_method { METHOD_GATE, METHOD_FAKELN };
 enum gate_shape { GATE_COSINE, GATE_LINEAR, GATE_STEP, GATE_CONSTANT };
 enum lr_schedule { LR_COSINE, LR_LINEAR, LR_CONSTANT };
 enum device_kind { DEVICE_CPU, DEVICE_CUDA };

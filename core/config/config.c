@@ -141,6 +141,7 @@ static void derive(struct config *cfg)
         cfg->heads = A >= cfg->head_dim && A % cfg->head_dim == 0 ? A / cfg->head_dim : 1;
     if (cfg->d_ff == 0)
         cfg->d_ff = cfg->mlp == MLP_SWIGLU ? (8 * cfg->d_model / 3 + 31) / 32 * 32 : 4 * cfg->d_model;
+    config_fakeln_derive(cfg);
 }
 
 double config_percent(const char *text)
@@ -168,11 +169,12 @@ static void check(const struct config *cfg, struct error *f)
         FAULT("train.vocab: want at most model.vocab %lld, got %lld", (long long)cfg->vocab, (long long)cfg->classes);
     int64_t warm = config_steps(cfg->gate_warmup, cfg->steps), end = config_steps(cfg->gate_end, cfg->steps);
     bool tapers = cfg->sites != SITES_NONE, anchors = cfg->aux_lambda > 0 && cfg->aux_target.word;
-    if ((tapers || anchors) && warm < 1)
+    if (((tapers && cfg->method == METHOD_GATE) || anchors) && warm < 1)
         FAULT("gate.warmup: calibration wants at least one step, got %lld of %lld", (long long)warm,
               (long long)cfg->steps);
-    if (tapers && cfg->gate_shape != GATE_CONSTANT && end <= warm)
+    if (tapers && cfg->method == METHOD_GATE && cfg->gate_shape != GATE_CONSTANT && end <= warm)
         FAULT("gate.end: want more than gate.warmup (step %lld), got step %lld", (long long)warm, (long long)end);
+    config_fakeln_check(cfg, f);
     double valid = config_percent(cfg->valid);
     if (valid == 0 || valid >= 100)
         FAULT("data.valid: want more than 0%% and less than 100%%, got %s", cfg->valid);

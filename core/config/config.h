@@ -42,9 +42,13 @@ struct config {
     int64_t rope_original;
     bool bias, tied;
 
-    int sites, gate_shape; /* enum taper_sites, gate_shape */
+    int sites, method, gate_shape; /* enum taper_sites, taper_method, gate_shape */
     struct config_length gate_warmup, gate_end;
     double gate_value, ema;
+    struct config_fakeln { /* finished: every site's removal, where config_fakeln */
+        double ema;
+        int64_t mlp_start, mlp_gap, qk_start, qk_gap, v_start, v_gap, final_start;
+    } fakeln;
     double aux_lambda;
     struct config_target aux_target;
 
@@ -133,6 +137,9 @@ int64_t config_head(const struct config *cfg);
 /* The entries of the vocabulary that are classes of the loss, from the first on; the rows behind them pad. */
 int64_t config_classes(const struct config *cfg);
 
+/* Are sites removed as FakeLN does it? */
+bool config_fakeln(const struct config *cfg);
+
 /* The seeds of the initial parameters and of the batches: set apart, or seed. */
 int64_t config_seed_weights(const struct config *cfg);
 int64_t config_seed_data(const struct config *cfg);
@@ -148,7 +155,8 @@ char *config_get(const struct config *cfg, const struct config_key *key, char *t
 json_t *config_to_json(const struct config *cfg);
 
 /* The keys that change the result but do not count in this configuration, with their values, as a JSON object: what two
- * configurations of one name may differ in, beside what says only how a run is computed. A new reference. */
+ * configurations of one name may differ in, beside what says only how a run is computed. Left out as in config_to_json.
+ * A new reference. */
 json_t *config_uncounted(const struct config *cfg);
 
 /* The reverse of config_to_json; the result is finished. `where` names the source in errors. Unknown keys are errors.

@@ -70,4 +70,8 @@ json_t *config_named(const struct config_key *keys, int count, const struct conf
 char *config_canonical_of(const struct config_key *keys, int count, const struct config *cfg, const char *corpus_digest,
                           const char *tokenizer_digest);
 
+/* Fill in what fakeln.* leaves to auto, and check when the sites go; nothing where no site is removed that way. */
+void config_fakeln_derive(struct config *cfg);
+void config_fakeln_check(const struct config *cfg, struct error *faults);
+
 #endif

@@ -61,10 +61,12 @@ json_t *config_uncounted(const struct config *cfg)
     int count;
     const struct config_key *keys = config_keys(&count);
     json_t *object = json_object();
-    for (int i = 0; i < count; i++)
-        if (keys[i].effect & CONFIG_RESULT && keys[i].counts && !keys[i].counts->holds(cfg) &&
-            stands(&keys[i], config_value_of(cfg, &keys[i])))
-            json_object_set_new(object, keys[i].name, config_value_json(&keys[i], config_value_of(cfg, &keys[i])));
+    for (int i = 0; i < count; i++) {
+        const void *from = config_value_of(cfg, &keys[i]);
+        const bool counts = !keys[i].counts || keys[i].counts->holds(cfg);
+        if (keys[i].effect & CONFIG_RESULT && !counts && stands(&keys[i], from))
+            json_object_set_new(object, keys[i].name, config_value_json(&keys[i], from));
+    }
     return object;
 }
 

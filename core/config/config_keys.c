@@ -8,6 +8,7 @@ static const char *const pos_words[] = {"learned", "rope", NULL};
 static const char *const rope_words[] = {"none", "linear", "llama3", NULL};
 static const char *const mlp_words[] = {"gelu", "gelu_tanh", "swiglu", NULL};
 static const char *const sites_words[] = {"none", "internal", "all", NULL};
+static const char *const method_words[] = {"gate", "fakeln", NULL};
 static const char *const gate_words[] = {"cosine", "linear", "step", "constant", NULL};
 static const char *const lr_words[] = {"cosine", "linear", "constant", NULL};
 static const char *const device_words[] = {"cpu", "cuda", NULL};
@@ -41,19 +42,25 @@ static bool has_warmup(const struct config *cfg)
     return tapers(cfg) || anchors(cfg);
 }
 
+/* Has the sites a gate each? */
+static bool gates(const struct config *cfg)
+{
+    return tapers(cfg) && cfg->method == METHOD_GATE;
+}
+
 static bool moves_gate(const struct config *cfg)
 {
-    return tapers(cfg) && cfg->gate_shape != GATE_CONSTANT;
+    return gates(cfg) && cfg->gate_shape != GATE_CONSTANT;
 }
 
 static bool holds_gate(const struct config *cfg)
 {
-    return tapers(cfg) && cfg->gate_shape == GATE_CONSTANT;
+    return gates(cfg) && cfg->gate_shape == GATE_CONSTANT;
 }
 
 static bool averages(const struct config *cfg)
 {
-    return tapers(cfg) || (anchors(cfg) && cfg->aux_target.word);
+    return gates(cfg) || (!tapers(cfg) && anchors(cfg) && cfg->aux_target.word);
 }
 
 static bool rotates(const struct config *cfg)
@@ -76,17 +83,29 @@ static bool lowers_lr(const struct config *cfg)
     return cfg->lr_schedule != LR_CONSTANT;
 }
 
-static const struct config_condition if_tapers = {tapers, "with taper.sites"},
-                                     if_anchors = {anchors, "with aux.lambda"},
-                                     if_warmup = {has_warmup, "with taper.sites or aux.lambda"},
-                                     if_moves = {moves_gate, "with taper.sites, unless gate.shape is constant"},
-                                     if_holds = {holds_gate, "with taper.sites and gate.shape constant"},
-                                     if_averages = {averages,
-                                                    "with taper.sites, or aux.lambda and a calibrated target"},
-                                     if_rotates = {rotates, "with model.pos rope"},
-                                     if_scales = {scales_rope, "with model.pos rope and a model.rope_scaling"},
-                                     if_waves = {scales_waves, "with model.pos rope and model.rope_scaling llama3"},
-                                     if_lowers = {lowers_lr, "unless train.lr_schedule is constant"};
+static bool removes(const struct config *cfg)
+{
+    return config_fakeln(cfg);
+}
+
+static bool removes_final(const struct config *cfg)
+{
+    return config_fakeln(cfg) && cfg->sites == SITES_ALL;
+}
+
+static const struct config_condition
+    if_tapers = {tapers, "with taper.sites"},
+    if_gates = {gates, "with taper.sites and taper.method gate"},
+    if_removes = {removes, "with taper.sites and taper.method fakeln"},
+    if_removes_final = {removes_final, "with taper.sites all and taper.method fakeln"},
+    if_anchors = {anchors, "with aux.lambda"}, if_warmup = {has_warmup, "with taper.sites or aux.lambda"},
+    if_moves = {moves_gate, "with taper.sites and taper.method gate, unless gate.shape is constant"},
+    if_holds = {holds_gate, "with taper.sites, taper.method gate and gate.shape constant"},
+    if_averages = {averages, "with taper.sites and taper.method gate, or aux.lambda and a calibrated target"},
+    if_rotates = {rotates, "with model.pos rope"},
+    if_scales = {scales_rope, "with model.pos rope and a model.rope_scaling"},
+    if_waves = {scales_waves, "with model.pos rope and model.rope_scaling llama3"},
+    if_lowers = {lowers_lr, "unless train.lr_schedule is constant"};
 
 /* clang-format off */
 #define INT(name, field, fallback, low, high, effect, counts, help)                                                               \
@@ -139,13 +158,32 @@ static const struct config_key keys[] = {
          "from 64 to 255, else 0.02; GPT-2 presets 0.02)"),
     WORD("taper.sites", sites, "none", sites_words, NAMED, ANY,
          "which norms are tapered: none, internal (both of every block), all (and the final one)"),
+    WORD("taper.method", method, "gate", method_words, CONFIG_RESULT | CONFIG_SHAPE, &if_tapers,
+         "how they leave: by a gate that falls (TaperNorm), or removed one after another (FakeLN)"),
     LENGTH("gate.warmup", gate_warmup, "5%", NAMED, &if_warmup, "gate 1 and calibration until here (k_warm)"),
     LENGTH("gate.end", gate_end, "40%", NAMED, &if_moves, "gate 0 from here on (k_end)"),
-    WORD("gate.shape", gate_shape, "cosine", gate_words, NAMED, &if_tapers,
+    WORD("gate.shape", gate_shape, "cosine", gate_words, NAMED, &if_gates,
          "between warmup and end: cosine, linear; step stays 1 until end; constant is gate.value after warmup, for "
          "good"),
     REAL("gate.value", gate_value, "0.5", 0, 1, NAMED, &if_holds, "the gate of shape constant"),
     REAL("taper.ema", ema, "0.99", 0, 0.999999, NAMED, &if_averages, "decay of the calibration averages"),
+    REAL("fakeln.ema", fakeln.ema, "auto", 0, 0.999999, CONFIG_RESULT, &if_removes,
+         "decay of the scales' averages, a forward pass (auto: as published for GPT-2's sizes, else 0.9)"),
+    INT("fakeln.mlp_start", fakeln.mlp_start, "auto", 2, 1000000000, CONFIG_RESULT, &if_removes,
+        "step at which the first block's MLP norm (ln_2) is removed (auto: as published for GPT-2's sizes, else after "
+        "gate.warmup)"),
+    INT("fakeln.mlp_gap", fakeln.mlp_gap, "auto", 1, 1000000000, CONFIG_RESULT, &if_removes,
+        "steps from one block's to the next one's (auto: as published, else all removals up to gate.end)"),
+    INT("fakeln.qk_start", fakeln.qk_start, "auto", 2, 1000000000, CONFIG_RESULT, &if_removes,
+        "the same for the attention norm (ln_1) as Q and K read it (auto: after the MLP norms)"),
+    INT("fakeln.qk_gap", fakeln.qk_gap, "auto", 1, 1000000000, CONFIG_RESULT, &if_removes,
+        "steps between blocks (auto: as fakeln.mlp_gap)"),
+    INT("fakeln.v_start", fakeln.v_start, "auto", 2, 1000000000, CONFIG_RESULT, &if_removes,
+        "the same for the attention norm as V reads it (auto: after Q's and K's)"),
+    INT("fakeln.v_gap", fakeln.v_gap, "auto", 1, 1000000000, CONFIG_RESULT, &if_removes,
+        "steps between blocks (auto: as published, else as fakeln.mlp_gap)"),
+    INT("fakeln.final_start", fakeln.final_start, "auto", 2, 1000000000, CONFIG_RESULT, &if_removes_final,
+        "step at which the final norm (ln_f) is removed (auto: after V's)"),
     REAL("aux.lambda", aux_lambda, "0", 0, 1e6, NAMED, ANY, "weight of the scale-anchoring loss; 0 is off"),
     {"aux.target", CONFIG_TARGET, offsetof(struct config, aux_target), "calibrated", 0, 1e6, target_words, NAMED,
      &if_anchors, "target scale s_tgt: calibrated over the warmup, or a number"},

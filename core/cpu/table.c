@@ -90,6 +90,8 @@ const struct ops *ops_cpu(void)
         .embed_forward = cpu_embed_forward,
         .embed_backward = cpu_embed_backward,
         .residual_add = cpu_residual_add,
+        .join_columns = cpu_join_columns,
+        .split_columns = cpu_split_columns,
         .norm_forward = cpu_norm_forward,
         .norm_backward = cpu_norm_backward,
         .linear_forward = cpu_linear_forward,

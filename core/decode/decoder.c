@@ -11,13 +11,14 @@ int decoder_create(struct decoder **out, const struct model *m, const struct dec
 {
     struct decoder_options o = *options;
     const bool on_host = m->ops == ops_cpu() || m->ops == ops_reference();
+    const bool apart = config_fakeln(&m->cfg) && m->table.folded == SITES_NONE;
     *out = NULL;
     if (o.context == 0)
         o.context = (int)m->cfg.context;
     if (o.threads == 0)
         o.threads = parallel_processors();
     if (o.kind == DECODER_AUTO)
-        o.kind = on_host ? DECODER_CPU : DECODER_OPS;
+        o.kind = on_host && !apart ? DECODER_CPU : DECODER_OPS;
     if (o.batch < 1 || o.context < 1 || o.context > m->cfg.context)
         return error_set(err, STATUS_BAD_INPUT,
                          "decoder: want a batch of at least 1 and 1 to %lld positions, got %d and %d",
@@ -25,6 +26,10 @@ int decoder_create(struct decoder **out, const struct model *m, const struct dec
     if (o.kind == DECODER_OPS && o.weights != WEIGHTS_FP32)
         return error_set(err, STATUS_BAD_INPUT, "decoder: %s weights are of the CPU decoder only",
                          decoder_weights_name(o.weights));
+    if (o.kind == DECODER_CPU && apart)
+        return error_set(err, STATUS_BAD_INPUT,
+                         "decoder: with taper.method fakeln V has a norm of its own until the model is folded, which "
+                         "the CPU decoder does not do");
     if (o.kind == DECODER_CPU && !on_host)
         return error_set(err, STATUS_BAD_INPUT, "decoder: the model is not in host memory");
     int status = (o.kind == DECODER_CPU ? decoder_cpu_create : decoder_ops_create)(out, m, &o, err);

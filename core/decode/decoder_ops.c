@@ -11,6 +11,7 @@ struct ops_decoder {
     void *block;                     /* the one allocation behind what follows, backend memory */
     float *h, *y, *delta;            /* [B,C] */
     float *qkv, *att;                /* [B,3A], [B,A] */
+    float *qk, *value;               /* [B,2A], [B,A] q and k, and v, where they may be apart */
     float *pre, *act;                /* [B,O], [B,F] */
     float *logits, *ce;              /* [B,V], [B] */
     float *scale, *mean;             /* [B] */
@@ -37,13 +38,12 @@ static enum op_act activation_of(const struct config *cfg)
     return cfg->mlp == MLP_SWIGLU ? ACT_SWIGLU : cfg->mlp == MLP_GELU_TANH ? ACT_GELU_TANH : ACT_GELU;
 }
 
-/* The stream takes in the branch before (except at the very first site); returns what the next projection reads. */
-static const float *norm(struct ops_decoder *d, struct part p, int i)
+/* The stream takes in the branch before, where there is one; returns what the next projection reads. */
+static const float *norm(struct ops_decoder *d, struct part p, int i, const float *delta)
 {
     const struct model *m = d->base.m;
     const struct param_site *s = &m->table.sites[i];
     const int C = (int)m->cfg.d_model;
-    const float *delta = i ? d->delta : NULL;
     if (s->absent || (d->bare && s->tapered)) {
         if (delta)
             m->ops->residual_add(m->be, d->h, d->h, delta, (size_t)p.n * (size_t)C);
@@ -63,22 +63,47 @@ static const float *norm(struct ops_decoder *d, struct part p, int i)
     return d->y;
 }
 
-static void linear(struct ops_decoder *d, struct part p, int weight, int bias, const float *in, float *pre, float *out,
-                   enum op_act act)
+/* Rows first..first+O-1 of a weight. */
+static void linear_rows(struct ops_decoder *d, struct part p, int weight, int bias, int first, int O, const float *in,
+                        float *pre, float *out, enum op_act act)
 {
     const struct model *m = d->base.m;
-    const struct param *w = &m->table.rows[weight];
+    const int I = (int)m->table.rows[weight].shape[1];
+    const float *b = model_row(m, m->params, bias);
     m->ops->linear_forward(m->be, &(struct linear_forward){
                                       .in = in,
-                                      .weight = model_row(m, m->params, weight),
-                                      .bias = model_row(m, m->params, bias),
+                                      .weight = model_row(m, m->params, weight) + (size_t)first * (size_t)I,
+                                      .bias = b ? b + first : NULL,
                                       .pre = pre,
                                       .out = out,
                                       .act = act,
                                       .N = p.n,
-                                      .I = (int)w->shape[1],
-                                      .O = (int)w->shape[0],
+                                      .I = I,
+                                      .O = O,
                                   });
+}
+
+static void linear(struct ops_decoder *d, struct part p, int weight, int bias, const float *in, float *pre, float *out,
+                   enum op_act act)
+{
+    linear_rows(d, p, weight, bias, 0, (int)d->base.m->table.rows[weight].shape[0], in, pre, out, act);
+}
+
+/* Where V reads another vector than Q and K, its third of the rows goes by itself. */
+static void project_qkv(struct ops_decoder *d, struct part p, int l)
+{
+    const struct model *m = d->base.m;
+    const struct param_block *b = &m->table.blocks[l];
+    const int A = (int)config_attn(&m->cfg);
+    const float *y = norm(d, p, b->attn_site, l ? d->delta : NULL);
+    if (d->bare || !model_values_apart(m, l)) {
+        linear(d, p, b->qkv, b->qkv_bias, y, d->qkv, NULL, ACT_NONE);
+        return;
+    }
+    linear_rows(d, p, b->qkv, b->qkv_bias, 0, 2 * A, y, d->qk, NULL, ACT_NONE);
+    y = norm(d, p, b->value_site, NULL);
+    linear_rows(d, p, b->qkv, b->qkv_bias, 2 * A, A, y, d->value, NULL, ACT_NONE);
+    m->ops->join_columns(m->be, d->qkv, d->qk, d->value, p.n, 2 * A, A);
 }
 
 static void layer(struct ops_decoder *d, struct part p, int l)
@@ -88,7 +113,7 @@ static void layer(struct ops_decoder *d, struct part p, int l)
     const struct param_block *b = &m->table.blocks[l];
     const size_t one = (size_t)d->base.options.context * (size_t)config_attn(cfg); /* a sequence's keys in a layer */
     const size_t at = ((size_t)l * (size_t)d->base.options.batch + (size_t)p.first) * one;
-    linear(d, p, b->qkv, b->qkv_bias, norm(d, p, b->attn_site), d->qkv, NULL, ACT_NONE);
+    project_qkv(d, p, l);
     m->ops->decode_attention(m->be, &(struct decode_attention){
                                         .qkv = d->qkv,
                                         .k_cache = d->keys + at,
@@ -102,7 +127,7 @@ static void layer(struct ops_decoder *d, struct part p, int l)
                                         .S = d->base.options.context,
                                     });
     linear(d, p, b->out, b->out_bias, d->att, d->delta, NULL, ACT_NONE);
-    linear(d, p, b->in, b->in_bias, norm(d, p, b->mlp_site), d->pre, d->act, activation_of(cfg));
+    linear(d, p, b->in, b->in_bias, norm(d, p, b->mlp_site, d->delta), d->pre, d->act, activation_of(cfg));
     linear(d, p, b->mlp_out, b->mlp_out_bias, d->act, d->delta, NULL, ACT_NONE);
 }
 
@@ -138,7 +163,7 @@ static void run_forward(void *arg)
     if (!call->logits)
         return;
     m->ops->head(m->be, &(struct head_pass){
-                            .y = norm(d, p, m->table.final_site),
+                            .y = norm(d, p, m->table.final_site, d->delta),
                             .weight = model_row(m, m->params, m->table.lm_head),
                             .bias = model_row(m, m->params, m->table.head_bias),
                             .targets = d->targets,
@@ -247,16 +272,18 @@ static size_t lay_out(struct ops_decoder *d, char *base)
     const struct config *cfg = &d->base.m->cfg;
     const size_t B = (size_t)d->base.options.batch, C = (size_t)cfg->d_model, F = (size_t)cfg->d_ff;
     const size_t A = (size_t)config_attn(cfg), cache = (size_t)cfg->layers * B * A * (size_t)d->base.options.context;
+    const size_t apart = config_fakeln(cfg) ? B * A : 0;
     const struct {
         float **at;
         size_t count;
-    } parts[] = {{&d->h, B * C},     {&d->y, B * C},
-                 {&d->delta, B * C}, {&d->qkv, 3 * B * A},
-                 {&d->att, B * A},   {&d->pre, (cfg->mlp == MLP_SWIGLU ? 2 : 1) * B * F},
-                 {&d->act, B * F},   {&d->logits, B * (size_t)cfg->vocab},
-                 {&d->ce, B},        {&d->scale, B},
-                 {&d->mean, B},      {&d->keys, cache},
-                 {&d->values, cache}};
+    } parts[] = {{&d->h, B * C},      {&d->y, B * C},
+                 {&d->delta, B * C},  {&d->qkv, 3 * B * A},
+                 {&d->att, B * A},    {&d->pre, (cfg->mlp == MLP_SWIGLU ? 2 : 1) * B * F},
+                 {&d->act, B * F},    {&d->logits, B * (size_t)cfg->vocab},
+                 {&d->ce, B},         {&d->scale, B},
+                 {&d->mean, B},       {&d->keys, cache},
+                 {&d->values, cache}, {&d->qk, 2 * apart},
+                 {&d->value, apart}};
     size_t used = 0;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         *parts[i].at = carve(base, &used, parts[i].count * sizeof(float));

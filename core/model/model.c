@@ -193,6 +193,14 @@ struct rope model_rope(const struct config *cfg)
     return rope;
 }
 
+bool model_values_apart(const struct model *m, int layer)
+{
+    const struct param_block *b = &m->table.blocks[layer];
+    if (b->attn_site == b->value_site || m->table.sites[b->attn_site].absent)
+        return false;
+    return m->site_phase[b->attn_site] != PHASE_NORMED || m->site_phase[b->value_site] != PHASE_NORMED;
+}
+
 struct norm_site model_site(const struct model *m, int i)
 {
     const struct param_site *s = &m->table.sites[i];

@@ -66,6 +66,9 @@ size_t model_step_bytes(const struct param_table *t);
 /* Rotary positions as the attention ops take them; theta 0 where the configuration has none. */
 struct rope model_rope(const struct config *cfg);
 
+/* Does V read another vector than Q and K, since FakeLN has removed one of the two sites there, or both? */
+bool model_values_apart(const struct model *m, int layer);
+
 /* Site i as the norm ops take it. */
 struct norm_site model_site(const struct model *m, int i);
 

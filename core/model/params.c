@@ -68,8 +68,26 @@ static int add_vector(struct param_table *t, int site, enum param_init init, enu
     return row;
 }
 
+/* FakeLN's: one gamma and one beta all along, which V's site shares with Q's and K's. */
+static void add_kept_vectors(struct param_table *t, const struct config *cfg, int i)
+{
+    struct param_site *site = &t->sites[i];
+    if (site->kind == SITE_VALUE) {
+        const struct param_site *shared = &t->sites[t->blocks[site->block].attn_site];
+        site->gamma = shared->gamma;
+        site->beta = shared->beta;
+    } else {
+        site->gamma = add_vector(t, i, INIT_ONE, GROUP_ALWAYS, cfg->d_model, "gamma");
+        if (cfg->norm == NORM_LAYER)
+            site->beta = add_vector(t, i, INIT_ZERO, GROUP_ALWAYS, cfg->d_model, "beta");
+    }
+    site->gamma_tilde = site->tapered ? site->gamma : NO_PARAM;
+    site->beta_tilde = site->tapered ? site->beta : NO_PARAM;
+}
+
 static void add_site(struct param_table *t, const struct config *cfg, enum site_kind kind, int block)
 {
+    static const char *const names[] = {[SITE_ATTN] = "attn", [SITE_VALUE] = "value", [SITE_MLP] = "mlp"};
     const int i = t->site_count++;
     struct param_site *site = &t->sites[i];
     const bool final = kind == SITE_FINAL, shifted = cfg->norm == NORM_LAYER;
@@ -77,13 +95,17 @@ static void add_site(struct param_table *t, const struct config *cfg, enum site_
     if (final)
         snprintf(site->name, sizeof site->name, "final_norm");
     else
-        snprintf(site->name, sizeof site->name, "blocks.%d.%s_norm", block, kind == SITE_MLP ? "mlp" : "attn");
+        snprintf(site->name, sizeof site->name, "blocks.%d.%s_norm", block, names[kind]);
     site->gamma = site->beta = site->gamma_tilde = site->beta_tilde = NO_PARAM;
     site->gamma_counter = site->tilde_counter = COUNTER_ALWAYS;
     site->absent = t->folded == SITES_ALL || (t->folded == SITES_INTERNAL && !final);
     if (site->absent)
         return;
     site->tapered = cfg->sites == SITES_ALL || (cfg->sites == SITES_INTERNAL && !final);
+    if (config_fakeln(cfg)) {
+        add_kept_vectors(t, cfg, i);
+        return;
+    }
     const enum param_group group = site->tapered ? GROUP_GAMMA : GROUP_ALWAYS;
     if (site->tapered) {
         site->gamma_counter = t->counters++;
@@ -102,8 +124,12 @@ static void add_site(struct param_table *t, const struct config *cfg, enum site_
 static void add_sites(struct param_table *t, const struct config *cfg)
 {
     for (int i = 0; i < t->layers; i++) {
-        t->blocks[i].attn_site = t->site_count;
+        t->blocks[i].attn_site = t->blocks[i].value_site = t->site_count;
         add_site(t, cfg, SITE_ATTN, i);
+        if (config_fakeln(cfg)) {
+            t->blocks[i].value_site = t->site_count;
+            add_site(t, cfg, SITE_VALUE, i);
+        }
         t->blocks[i].mlp_site = t->site_count;
         add_site(t, cfg, SITE_MLP, i);
     }
@@ -144,7 +170,7 @@ void params_create_folded(struct param_table *t, const struct config *cfg, enum 
 {
     *t = (struct param_table){.layers = (int)cfg->layers, .folded = folded, .counters = COUNTER_ALWAYS + 1};
     t->blocks = memory_alloc((size_t)t->layers, sizeof *t->blocks);
-    t->sites = memory_alloc(2 * (size_t)t->layers + 1, sizeof *t->sites);
+    t->sites = memory_alloc(3 * (size_t)t->layers + 1, sizeof *t->sites);
     t->tok_embed = add(t, INIT_NORMAL, GROUP_ALWAYS, cfg->vocab, cfg->d_model, "tok_embed.weight");
     t->pos_embed = cfg->pos != POS_LEARNED
                        ? NO_PARAM

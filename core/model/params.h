@@ -14,8 +14,9 @@
 
 enum { PARAM_NAME = 64, NO_PARAM = -1, COUNTER_ALWAYS = 0 };
 
-/* Where in a block a norm stands; the final norm stands behind the last block. */
-enum site_kind { SITE_ATTN, SITE_MLP, SITE_FINAL };
+/* Where in a block a norm stands; the final norm stands behind the last block. FakeLN removes the attention norm twice:
+ * SITE_ATTN is then what Q and K read, SITE_VALUE what V reads, of one gamma and one beta. */
+enum site_kind { SITE_ATTN, SITE_VALUE, SITE_MLP, SITE_FINAL };
 
 enum param_init { INIT_NORMAL, INIT_RESIDUAL, INIT_ZERO, INIT_ONE }; /* RESIDUAL: NORMAL / sqrt(2 layers) */
 
@@ -31,21 +32,23 @@ struct param {
 };
 
 /* A place where a norm stands. The table has them in data-flow order, and nobody but it knows where in that order one
- * is: final_site, or a block's attn_site and mlp_site. */
+ * is: final_site, or a block's attn_site, value_site and mlp_site. */
 struct param_site {
-    char name[PARAM_NAME]; /* "blocks.0.attn_norm", "final_norm" */
+    char name[PARAM_NAME]; /* "blocks.0.attn_norm", "blocks.0.value_norm", "final_norm" */
     enum site_kind kind;
     int block; /* -1: the final one */
     bool tapered;
     bool absent; /* folded away: what joins the stream here still does, but nothing is normalised or scaled */
-    int gamma, beta, gamma_tilde, beta_tilde; /* rows of the table, NO_PARAM where there is none */
+    /* Rows of the table, NO_PARAM where there is none. Where FakeLN removes a site gamma_tilde is gamma itself, and
+     * beta_tilde beta: what is left of the norm goes on with them. */
+    int gamma, beta, gamma_tilde, beta_tilde;
     int gamma_counter, tilde_counter; /* Adam step counts of gamma and beta, and of the other two; a plain norm's gamma
                                          has COUNTER_ALWAYS */
 };
 
 struct param_block {
     int qkv, qkv_bias, out, out_bias, in, in_bias, mlp_out, mlp_out_bias; /* rows */
-    int attn_site, mlp_site;                                              /* sites */
+    int attn_site, value_site, mlp_site; /* sites; value_site is attn_site where V has none of its own */
 };
 
 struct param_table {

@@ -57,6 +57,63 @@ double schedule_site_gate(const struct config *cfg, const struct param_table *ta
     return schedule_gate(cfg, k);
 }
 
+int64_t schedule_removal(const struct config *cfg, const struct param_table *table, int site)
+{
+    const struct config_fakeln *f = &cfg->fakeln;
+    const struct param_site *s = &table->sites[site];
+    switch (s->kind) {
+    case SITE_MLP:
+        return f->mlp_start + s->block * f->mlp_gap;
+    case SITE_ATTN:
+        return f->qk_start + s->block * f->qk_gap;
+    case SITE_VALUE:
+        return f->v_start + s->block * f->v_gap;
+    default:
+        return f->final_start;
+    }
+}
+
+double schedule_site_fakeln(const struct config *cfg, const struct param_table *table, int site, int64_t k)
+{
+    return k < schedule_removal(cfg, table, site) ? 1 : 0;
+}
+
+schedule_site *schedule_of(const struct config *cfg)
+{
+    return config_fakeln(cfg) ? schedule_site_fakeln : schedule_site_gate;
+}
+
+int64_t schedule_calibrated(const struct config *cfg, const struct param_table *table, int site)
+{
+    return config_fakeln(cfg) ? schedule_removal(cfg, table, site) - 1 : schedule_gate_warmup(cfg);
+}
+
+int64_t schedule_calibration_end(const struct config *cfg, const struct param_table *table)
+{
+    int64_t last = schedule_gate_warmup(cfg);
+    for (int i = 0; i < table->site_count; i++)
+        if (table->sites[i].tapered && schedule_calibrated(cfg, table, i) > last)
+            last = schedule_calibrated(cfg, table, i);
+    return last;
+}
+
+double schedule_mean_gate(schedule_site *schedule, const struct config *cfg, const struct param_table *table, int64_t k)
+{
+    double sum = 0, first = 1;
+    int count = 0;
+    bool equal = true;
+    for (int i = 0; i < table->site_count; i++) {
+        if (!table->sites[i].tapered)
+            continue;
+        const double gate = schedule(cfg, table, i, k);
+        first = count == 0 ? gate : first;
+        equal = equal && gate == first;
+        sum += gate;
+        count++;
+    }
+    return equal ? first : sum / count;
+}
+
 void schedule_gates(schedule_site *schedule, const struct config *cfg, const struct param_table *table, int64_t k,
                     double *gates)
 {

@@ -21,10 +21,26 @@ bool schedule_aux(const struct config *cfg, int64_t k);
 /* The gate of a tapered site at step k. What moves the sites apart is told here and nowhere else: training, evaluation,
  * decoding, folding and exchange take each site as it is. */
 typedef double schedule_site(const struct config *cfg, const struct param_table *table, int site, int64_t k);
-schedule_site schedule_site_gate;
+schedule_site schedule_site_gate, schedule_site_fakeln;
+
+/* The one that a configuration asks for. */
+schedule_site *schedule_of(const struct config *cfg);
+
+/* The first step without a site of FakeLN. */
+int64_t schedule_removal(const struct config *cfg, const struct param_table *table, int site);
+
+/* The last step of a tapered site's calibration: what is averaged there is frozen after it. */
+int64_t schedule_calibrated(const struct config *cfg, const struct param_table *table, int site);
+
+/* The last step of all calibration, the target scale's included. */
+int64_t schedule_calibration_end(const struct config *cfg, const struct param_table *table);
 
 /* The gates of all sites at step k by a schedule: [site_count]. */
 void schedule_gates(schedule_site *schedule, const struct config *cfg, const struct param_table *table, int64_t k,
                     double *gates);
+
+/* Their mean over the tapered sites: a gate that all have is itself; 1 when no site is tapered. */
+double schedule_mean_gate(schedule_site *schedule, const struct config *cfg, const struct param_table *table,
+                          int64_t k);
 
 #endif

@@ -45,6 +45,7 @@ static void lay_out_layer(struct layer_activations *l, struct carver *c, const s
     l->h_mlp = a->gradients ? floats(c, N * C) : l->h_attn;
     l->y_attn = floats(c, N * C);
     l->y_mlp = a->gradients ? floats(c, N * C) : l->y_attn;
+    l->y_value = !config_fakeln(cfg) ? NULL : a->gradients ? floats(c, N * C) : l->y_attn;
     l->qkv = floats(c, N * 3 * A);
     l->att = floats(c, N * A);
     l->lse = floats(c, N * (size_t)cfg->heads);
@@ -70,6 +71,10 @@ static void lay_out(struct activations *a, struct carver *c, const struct model 
         else
             a->layers[i] = a->layers[0];
     a->delta = floats(c, N * C);
+    if (config_fakeln(cfg)) {
+        a->qk = floats(c, N * 2 * A);
+        a->value = floats(c, N * A);
+    }
     a->h = a->gradients ? floats(c, N * C) : a->layers[0].h_attn;
     a->y = floats(c, N * C);
     a->scale = floats(c, N);
@@ -142,40 +147,88 @@ static const float *norm(const struct model *m, const struct activations *a, con
             m->ops->residual_add(m->be, h, in, delta, (size_t)a->N * (size_t)m->cfg.d_model);
         return delta ? h : in;
     }
-    bool final = i == m->table.final_site, wanted = scale_wanted(m, pass, i);
+    const bool final = i == m->table.final_site, wanted = scale_wanted(m, pass, i);
+    const bool calibrate = pass->calibrate && wanted, fakeln = config_fakeln(&m->cfg);
     double *sums = a->site_sums + i * SITE_SUMS;
-    m->ops->norm_forward(m->be,
-                         &(struct norm_forward){
-                             .site = model_site(m, i),
-                             .in = in,
-                             .delta = delta,
-                             .h = h,
-                             .y = y,
-                             .scale = wanted ? scale : NULL,
-                             .mean = mean,
-                             .calibration = pass->calibrate && s->tapered ? sums + SUM_NUM : NULL,
-                             .scale_sum = pass->statistics || (pass->calibrate && final) ? sums + SUM_SCALE : NULL,
-                             .N = a->N,
-                             .C = (int)m->cfg.d_model,
-                         });
+    m->ops->norm_forward(
+        m->be, &(struct norm_forward){
+                   .site = model_site(m, i),
+                   .in = in,
+                   .delta = delta,
+                   .h = h,
+                   .y = y,
+                   .scale = wanted ? scale : NULL,
+                   .mean = mean,
+                   .calibration = calibrate && s->tapered && !fakeln ? sums + SUM_NUM : NULL,
+                   .scale_sum = pass->statistics || (calibrate && (final || fakeln)) ? sums + SUM_SCALE : NULL,
+                   .N = a->N,
+                   .C = (int)m->cfg.d_model,
+               });
     return y;
+}
+
+/* `count` rows of a weight from row `first` on. */
+struct slice {
+    int first, count;
+};
+
+static struct slice all_rows(const struct model *m, int weight)
+{
+    return (struct slice){0, (int)m->table.rows[weight].shape[0]};
+}
+
+/* Where a slice begins in a block's weight, and in its bias; NULL where there is none. */
+static float *weight_at(const struct model *m, float *block, int weight, struct slice rows)
+{
+    return model_row(m, block, weight) + (size_t)rows.first * (size_t)m->table.rows[weight].shape[1];
+}
+
+static float *bias_at(const struct model *m, float *block, int bias, struct slice rows)
+{
+    float *row = model_row(m, block, bias);
+    return row ? row + rows.first : NULL;
+}
+
+static void linear_rows(const struct model *m, const struct activations *a, int weight, int bias, struct slice rows,
+                        const float *in, float *pre, float *out, enum op_act act)
+{
+    m->ops->linear_forward(m->be, &(struct linear_forward){
+                                      .in = in,
+                                      .weight = weight_at(m, m->params, weight, rows),
+                                      .bias = bias_at(m, m->params, bias, rows),
+                                      .pre = pre,
+                                      .out = out,
+                                      .act = act,
+                                      .N = a->N,
+                                      .I = (int)m->table.rows[weight].shape[1],
+                                      .O = rows.count,
+                                  });
 }
 
 static void linear(const struct model *m, const struct activations *a, int weight, int bias, const float *in,
                    float *pre, float *out, enum op_act act)
 {
-    const struct param *w = &m->table.rows[weight];
-    m->ops->linear_forward(m->be, &(struct linear_forward){
-                                      .in = in,
-                                      .weight = model_row(m, m->params, weight),
-                                      .bias = model_row(m, m->params, bias),
-                                      .pre = pre,
-                                      .out = out,
-                                      .act = act,
-                                      .N = a->N,
-                                      .I = (int)w->shape[1],
-                                      .O = (int)w->shape[0],
-                                  });
+    linear_rows(m, a, weight, bias, all_rows(m, weight), in, pre, out, act);
+}
+
+/* The attention's norm and its projection. Where V reads another vector, its third of the rows goes by itself. */
+static void project_qkv(const struct model *m, struct activations *a, const struct pass *pass, int i)
+{
+    const struct param_block *p = &m->table.blocks[i];
+    struct layer_activations *l = &a->layers[i];
+    const int A = (int)config_attn(&m->cfg);
+    /* The first norm reads the embedding, every later one adds the branch before it. */
+    const float *in = i == 0 ? l->h_attn : a->layers[i - 1].h_mlp;
+    const float *y =
+        norm(m, a, pass, p->attn_site, in, i == 0 ? NULL : a->delta, l->h_attn, l->y_attn, l->scale[0], l->mean[0]);
+    if (pass->bare || !model_values_apart(m, i)) {
+        linear(m, a, p->qkv, p->qkv_bias, y, l->qkv, NULL, ACT_NONE);
+        return;
+    }
+    linear_rows(m, a, p->qkv, p->qkv_bias, (struct slice){0, 2 * A}, y, a->qk, NULL, ACT_NONE);
+    y = norm(m, a, pass, p->value_site, l->h_attn, NULL, NULL, l->y_value, l->scale[0], l->mean[0]);
+    linear_rows(m, a, p->qkv, p->qkv_bias, (struct slice){2 * A, A}, y, a->value, NULL, ACT_NONE);
+    m->ops->join_columns(m->be, l->qkv, a->qk, a->value, a->N, 2 * A, A);
 }
 
 static void block_forward(const struct model *m, struct activations *a, const struct pass *pass, int i)
@@ -183,11 +236,7 @@ static void block_forward(const struct model *m, struct activations *a, const st
     const struct param_block *p = &m->table.blocks[i];
     struct layer_activations *l = &a->layers[i];
     const struct config *cfg = &m->cfg;
-    /* The first norm reads the embedding, every later one adds the branch before it. */
-    const float *in = i == 0 ? l->h_attn : a->layers[i - 1].h_mlp;
-    const float *y =
-        norm(m, a, pass, p->attn_site, in, i == 0 ? NULL : a->delta, l->h_attn, l->y_attn, l->scale[0], l->mean[0]);
-    linear(m, a, p->qkv, p->qkv_bias, y, l->qkv, NULL, ACT_NONE);
+    project_qkv(m, a, pass, i);
     m->ops->attention_forward(m->be, &(struct attention_forward){
                                          .qkv = l->qkv,
                                          .out = l->att,
@@ -199,7 +248,7 @@ static void block_forward(const struct model *m, struct activations *a, const st
                                          .D = (int)config_head(cfg),
                                      });
     linear(m, a, p->out, p->out_bias, l->att, a->delta, NULL, ACT_NONE);
-    y = norm(m, a, pass, p->mlp_site, l->h_attn, a->delta, l->h_mlp, l->y_mlp, l->scale[1], l->mean[1]);
+    const float *y = norm(m, a, pass, p->mlp_site, l->h_attn, a->delta, l->h_mlp, l->y_mlp, l->scale[1], l->mean[1]);
     linear(m, a, p->in, p->in_bias, y, l->pre, l->act, activation_of(cfg));
     linear(m, a, p->mlp_out, p->mlp_out_bias, l->act, a->delta, NULL, ACT_NONE);
 }
@@ -238,24 +287,49 @@ static void norm_back(const struct model *m, const struct activations *a, const 
                                  });
 }
 
-static void linear_back(const struct model *m, const struct activations *a, const struct pass *pass, int weight,
-                        int bias, const float *dout, const float *in, float *din, const float *in_pre,
-                        enum op_act in_act)
+static void linear_rows_back(const struct model *m, const struct activations *a, const struct pass *pass, int weight,
+                             int bias, struct slice rows, const float *dout, const float *in, float *din,
+                             const float *in_pre, enum op_act in_act)
 {
-    const struct param *w = &m->table.rows[weight];
     m->ops->linear_backward(m->be, &(struct linear_backward){
                                        .dout = dout,
                                        .in = in,
-                                       .weight = model_row(m, m->params, weight),
-                                       .dweight = model_row(m, pass->grads, weight),
-                                       .dbias = model_row(m, pass->grads, bias),
+                                       .weight = weight_at(m, m->params, weight, rows),
+                                       .dweight = weight_at(m, pass->grads, weight, rows),
+                                       .dbias = bias_at(m, pass->grads, bias, rows),
                                        .din = din,
                                        .in_pre = in_pre,
                                        .in_act = in_act,
                                        .N = a->N,
-                                       .I = (int)w->shape[1],
-                                       .O = (int)w->shape[0],
+                                       .I = (int)m->table.rows[weight].shape[1],
+                                       .O = rows.count,
                                    });
+}
+
+static void linear_back(const struct model *m, const struct activations *a, const struct pass *pass, int weight,
+                        int bias, const float *dout, const float *in, float *din, const float *in_pre,
+                        enum op_act in_act)
+{
+    linear_rows_back(m, a, pass, weight, bias, all_rows(m, weight), dout, in, din, in_pre, in_act);
+}
+
+static void project_qkv_back(const struct model *m, struct activations *a, const struct pass *pass, int i)
+{
+    const struct param_block *p = &m->table.blocks[i];
+    const struct layer_activations *l = &a->layers[i];
+    const int A = (int)config_attn(&m->cfg);
+    if (!model_values_apart(m, i)) {
+        linear_back(m, a, pass, p->qkv, p->qkv_bias, a->dqkv, l->y_attn, a->dy, NULL, ACT_NONE);
+        norm_back(m, a, pass, p->attn_site, l->h_attn, l->scale[0], l->mean[0], false);
+        return;
+    }
+    m->ops->split_columns(m->be, a->qk, a->value, a->dqkv, a->N, 2 * A, A);
+    linear_rows_back(m, a, pass, p->qkv, p->qkv_bias, (struct slice){0, 2 * A}, a->qk, l->y_attn, a->dy, NULL,
+                     ACT_NONE);
+    norm_back(m, a, pass, p->attn_site, l->h_attn, l->scale[0], l->mean[0], false);
+    linear_rows_back(m, a, pass, p->qkv, p->qkv_bias, (struct slice){2 * A, A}, a->value, l->y_value, a->dy, NULL,
+                     ACT_NONE);
+    norm_back(m, a, pass, p->value_site, l->h_attn, l->scale[0], l->mean[0], false);
 }
 
 static void block_backward(const struct model *m, struct activations *a, const struct pass *pass, int i)
@@ -279,8 +353,7 @@ static void block_backward(const struct model *m, struct activations *a, const s
                                           .H = (int)cfg->heads,
                                           .D = (int)config_head(cfg),
                                       });
-    linear_back(m, a, pass, p->qkv, p->qkv_bias, a->dqkv, l->y_attn, a->dy, NULL, ACT_NONE);
-    norm_back(m, a, pass, p->attn_site, l->h_attn, l->scale[0], l->mean[0], false);
+    project_qkv_back(m, a, pass, i);
 }
 
 /* From the head's gradient to the stream: here the gradient of the cross-entropy alone is at h, so the probe looks,

@@ -10,6 +10,7 @@
 /* What one layer keeps from forward to backward; without gradients all layers share one. Backend memory. */
 struct layer_activations {
     float *h_attn, *y_attn;    /* [N,C] stream at the attention norm, and its output */
+    float *y_value;            /* [N,C] what V reads where it has a site of its own */
     float *qkv, *att, *lse;    /* [N,3C], [N,C], [B,H,T] */
     float *h_mlp, *y_mlp;      /* [N,C] */
     float *pre, *act;          /* [N,O], [N,F] */
@@ -24,6 +25,7 @@ struct activations {
     int32_t *tokens, *targets;        /* [N] */
     struct layer_activations *layers; /* [layers], host memory */
     float *delta;                     /* [N,C] */
+    float *qk, *value;                /* [N,2C], [N,C]: q and k, and v, while they are apart; NULL where none may be */
     float *h, *y;                     /* [N,C] hidden state before the final norm, and after it */
     float *scale, *mean;              /* [N] of the final norm */
     float *dh, *dy, *dqkv, *dpre;     /* [N,C], [N,max(C,A)], [N,3A], [N,O]; only with gradients */
@@ -38,7 +40,7 @@ enum { SUM_NUM, SUM_DEN, SUM_SCALE, SITE_SUMS };
 
 /* What a pass is to do; the sites are taken as the model has them. */
 struct pass {
-    bool calibrate;   /* add the calibration sums of tapered sites, and the final scale */
+    bool calibrate;   /* add the calibration sums of tapered sites, and the final scale; FakeLN: the scales of all */
     bool statistics;  /* logit statistics, radial probe, the scale of every site */
     bool aux;         /* aux loss and its gradient */
     float *grads;     /* add gradients here (layout of the parameters); NULL: forward only */

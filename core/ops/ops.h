@@ -323,6 +323,11 @@ struct ops {
     /* out[i] = in[i] + delta[i], i < count; out may be in. Where no norm stands: a branch joins the stream. */
     void (*residual_add)(struct backend *be, float *out, const float *in, const float *delta, size_t count);
 
+    /* Rows side by side: out[n] = a[n], b[n]. out [N,A+B] set, a [N,A], b [N,B]. */
+    void (*join_columns)(struct backend *be, float *out, const float *a, const float *b, int N, int A, int B);
+    /* And apart again: a [N,A] and b [N,B] set, in [N,A+B]. */
+    void (*split_columns)(struct backend *be, float *a, float *b, const float *in, int N, int A, int B);
+
     void (*norm_forward)(struct backend *be, const struct norm_forward *a);
     void (*norm_backward)(struct backend *be, const struct norm_backward *a);
     void (*linear_forward)(struct backend *be, const struct linear_forward *a);

@@ -20,6 +20,10 @@
        (struct backend * be, float *dtok, float *dpos, const float *dout, const int32_t *tokens, int B, int T, int C,  \
         int V),                                                                                                        \
        (be, dtok, dpos, dout, tokens, B, T, C, V))                                                                     \
+    OP(join_columns, (struct backend * be, float *out, const float *a, const float *b, int N, int A, int B),           \
+       (be, out, a, b, N, A, B))                                                                                       \
+    OP(split_columns, (struct backend * be, float *a, float *b, const float *in, int N, int A, int B),                 \
+       (be, a, b, in, N, A, B))                                                                                        \
     OP(norm_forward, (struct backend * be, const struct norm_forward *a), (be, a))                                     \
     OP(norm_backward, (struct backend * be, const struct norm_backward *a), (be, a))                                   \
     OP(linear_forward, (struct backend * be, const struct linear_forward *a), (be, a))                                 \

@@ -20,6 +20,8 @@ void ref_embed_forward(struct backend *be, float *out, const int32_t *tokens, co
 void ref_embed_backward(struct backend *be, float *dtok, float *dpos, const float *dout, const int32_t *tokens, int B,
                         int T, int C, int V);
 void ref_residual_add(struct backend *be, float *out, const float *in, const float *delta, size_t count);
+void ref_join_columns(struct backend *be, float *out, const float *a, const float *b, int N, int A, int B);
+void ref_split_columns(struct backend *be, float *a, float *b, const float *in, int N, int A, int B);
 void ref_norm_forward(struct backend *be, const struct norm_forward *a);
 void ref_norm_backward(struct backend *be, const struct norm_backward *a);
 void ref_linear_forward(struct backend *be, const struct linear_forward *a);

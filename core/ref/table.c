@@ -67,6 +67,8 @@ const struct ops *ops_reference(void)
         .embed_forward = ref_embed_forward,
         .embed_backward = ref_embed_backward,
         .residual_add = ref_residual_add,
+        .join_columns = ref_join_columns,
+        .split_columns = ref_split_columns,
         .norm_forward = ref_norm_forward,
         .norm_backward = ref_norm_backward,
         .linear_forward = ref_linear_forward,
@@ -109,6 +111,8 @@ const char *ops_first_empty(const struct ops *ops)
     SLOT(embed_forward);
     SLOT(embed_backward);
     SLOT(residual_add);
+    SLOT(join_columns);
+    SLOT(split_columns);
     SLOT(norm_forward);
     SLOT(norm_backward);
     SLOT(linear_forward);

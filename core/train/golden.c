@@ -32,6 +32,12 @@ static const char *const train_names[][2] = {
     {"ema", "taper.ema"},
 };
 
+static const char *const fakeln_names[][2] = {
+    {"ema", "fakeln.ema"},           {"mlp_start", "fakeln.mlp_start"},     {"mlp_gap", "fakeln.mlp_gap"},
+    {"qk_start", "fakeln.qk_start"}, {"qk_gap", "fakeln.qk_gap"},           {"v_start", "fakeln.v_start"},
+    {"v_gap", "fakeln.v_gap"},       {"final_start", "fakeln.final_start"},
+};
+
 static int set_from(struct config *cfg, const json_t *from, const char *const (*names)[2], size_t count,
                     const char *where, struct error *err)
 {
@@ -60,6 +66,7 @@ static int set_from(struct config *cfg, const json_t *from, const char *const (*
 struct case_settings {
     double gate, target;
     bool aux;
+    json_t *removed; /* names of FakeLN's sites that are gone; NULL with gates */
 };
 
 static int number_of(const json_t *object, const char *name, const char *where, double *out, struct error *err)
@@ -75,7 +82,7 @@ static int set_train(struct config *cfg, const json_t *object, const char *where
 {
     const json_t *train = json_object_get(object, "train");
     char text[64];
-    double lr, lr_min;
+    double lr = 0, lr_min = 0;
     int status = set_from(cfg, train, train_names, sizeof train_names / sizeof train_names[0], where, err);
     if (!status)
         status = number_of(train, "lr", where, &lr, err);
@@ -84,7 +91,11 @@ static int set_train(struct config *cfg, const json_t *object, const char *where
     if (status)
         return status;
     snprintf(text, sizeof text, "%.17g", lr_min / lr);
-    return config_set(cfg, "train.lr_final", text, err);
+    status = config_set(cfg, "train.lr_final", text, err);
+    const json_t *fakeln = json_object_get(object, "fakeln");
+    if (!status && fakeln)
+        status = set_from(cfg, fakeln, fakeln_names, sizeof fakeln_names / sizeof fakeln_names[0], where, err);
+    return status;
 }
 
 static int load_config(const struct safetensors *f, bool training, struct config *cfg, struct case_settings *s,
@@ -106,6 +117,13 @@ static int load_config(const struct safetensors *f, bool training, struct config
         (status = number_of(object, "gate", f->path, &s->gate, err)))
         goto done;
     s->aux = json_is_true(json_object_get(object, "aux"));
+    s->removed = json_incref(json_object_get(object, "removed"));
+    if (s->removed && (status = config_set(cfg, "taper.method", "fakeln", err)))
+        goto done;
+    if (s->removed && !training) /* the case says what is gone, and no step */
+        status = config_set(cfg, "train.steps", "1000", err);
+    if (status)
+        goto done;
     snprintf(lambda, sizeof lambda, "%.17g", s->aux ? value : 0.0);
     status = config_set(cfg, "aux.lambda", lambda, err);
     if (!status && training)
@@ -221,6 +239,7 @@ static void bench_close(struct bench *b)
     if (ops)
         ops->destroy(b->be);
     safetensors_close(&b->file);
+    json_decref(b->settings.removed);
     free(b->windows);
 }
 
@@ -280,6 +299,11 @@ static void output_case(struct bench *b, struct output *o, const float *logits)
         char name[PARAM_NAME + 8];
         if (!m->table.sites[i].tapered)
             continue;
+        if (config_fakeln(&b->cfg)) {
+            snprintf(name, sizeof name, "%s.scale", m->table.sites[i].name);
+            output_number(o, means[i * SITE_SUMS + SUM_SCALE], "stat/", name);
+            continue;
+        }
         snprintf(name, sizeof name, "%s.num", m->table.sites[i].name);
         output_number(o, means[i * SITE_SUMS + SUM_NUM], "stat/", name);
         snprintf(name, sizeof name, "%s.den", m->table.sites[i].name);
@@ -287,6 +311,24 @@ static void output_case(struct bench *b, struct output *o, const float *logits)
     }
     output_number(o, means[m->table.final_site * SITE_SUMS + SUM_SCALE], "stat/", "scale");
     free(means);
+}
+
+/* The gates of a case: one for all, or what FakeLN has left. */
+static double *case_gates(const struct bench *b)
+{
+    const struct param_table *table = &b->model.table;
+    double *gates = memory_alloc((size_t)table->site_count, sizeof *gates);
+    size_t index;
+    json_t *name;
+    for (int i = 0; i < table->site_count; i++) {
+        gates[i] = b->settings.gate;
+        json_array_foreach(b->settings.removed, index, name)
+        {
+            if (strcmp(json_string_value(name), table->sites[i].name) == 0)
+                gates[i] = 0;
+        }
+    }
+    return gates;
 }
 
 int golden_step(const char *in, const char *out, const struct ops *ops, int threads, struct error *err)
@@ -297,9 +339,10 @@ int golden_step(const char *in, const char *out, const struct ops *ops, int thre
     if (status)
         return status;
     float *logits = ops->alloc(b.be, (size_t)(b.B * b.T * b.cfg.vocab) * sizeof *logits, err);
-    status = logits ? trainer_debug_pass(&b.trainer, b.windows, b.settings.gate, b.settings.target, b.settings.aux,
-                                         logits, err)
+    double *gates = case_gates(&b);
+    status = logits ? trainer_debug_pass(&b.trainer, b.windows, gates, b.settings.target, b.settings.aux, logits, err)
                     : STATUS_FAILED;
+    free(gates);
     if (!status) {
         output_case(&b, &o, logits);
         status = safetensors_write(out, NULL, o.tensors, o.count, NULL, err);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/data/batch.h"
+#include "core/train/calibration.h"
 #include "core/train/evaluate.h"
 #include "core/decode/generate.h"
 #include "core/ops/gpu_load.h"
@@ -300,6 +301,22 @@ static int save(struct run *r, struct error *err)
     return status ? status : run_log_event(r, "checkpoint", "", err);
 }
 
+/* FakeLN's sites that this step was the first without. */
+static int log_removals(struct run *r, int64_t k, struct error *err)
+{
+    const struct param_table *table = &r->model.table;
+    int status = STATUS_OK;
+    for (int i = 0; !status && i < table->site_count && config_fakeln(r->cfg); i++) {
+        char text[PARAM_NAME + 64];
+        if (!table->sites[i].tapered || schedule_removal(r->cfg, table, i) != k)
+            continue;
+        snprintf(text, sizeof text, "%s: sigma_avg %.9g", table->sites[i].name,
+                 calibration_removed_scale(&r->trainer, i));
+        status = run_log_event(r, "removal", text, err);
+    }
+    return status;
+}
+
 static int one_step(struct run *r, struct error *err)
 {
     const struct config *cfg = r->cfg;
@@ -322,6 +339,8 @@ static int one_step(struct run *r, struct error *err)
     if (logged || !r->ops->deferred)
         r->last_loss = report.stats.ce;
     status = run_log_step(r, &report, err);
+    if (!status)
+        status = log_removals(r, k, err);
     if (!status && logged)
         r->trainer.logged = k;
     run_show(r, "train");

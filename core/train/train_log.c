@@ -73,15 +73,16 @@ void run_show(const struct run *r, const char *phase)
         return;
     double tokens = (double)(cfg->accumulate * cfg->batch * cfg->context);
     bool timed = r->recent_ms > 0;
-    r->options->progress(
-        r->options->progress_arg,
-        &(struct train_progress){
-            .step = r->trainer.step,
-            .steps = cfg->steps,
-            .loss = r->last_loss,
-            .gate = r->trainer.model ? schedule_gate(cfg, r->trainer.step > 0 ? r->trainer.step : 1) : 1,
-            .tokens_per_s = timed ? tokens / r->recent_ms * 1000 : NAN,
-            .seconds_left = timed ? (double)(cfg->steps - r->trainer.step) * r->recent_ms / 1000 : NAN,
-            .phase = phase,
-        });
+    r->options->progress(r->options->progress_arg,
+                         &(struct train_progress){
+                             .step = r->trainer.step,
+                             .steps = cfg->steps,
+                             .loss = r->last_loss,
+                             .gate = r->trainer.model ? schedule_mean_gate(r->trainer.schedule, cfg, &r->model.table,
+                                                                           r->trainer.step > 0 ? r->trainer.step : 1)
+                                                      : 1,
+                             .tokens_per_s = timed ? tokens / r->recent_ms * 1000 : NAN,
+                             .seconds_left = timed ? (double)(cfg->steps - r->trainer.step) * r->recent_ms / 1000 : NAN,
+                             .phase = phase,
+                         });
 }

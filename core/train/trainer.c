@@ -6,11 +6,12 @@
 #include <string.h>
 
 #include "core/base/memory.h"
+#include "core/train/calibration.h"
 #include "core/model/schedule.h"
 
-static size_t ema_count(const struct model *m)
+static size_t forwards_bytes(const struct trainer *t)
 {
-    return (size_t)m->table.site_count * SITE_SUMS;
+    return calibration_forwards(t) * calibration_count(t->model) * sizeof *t->forward_sums;
 }
 
 /* Numbers of a step's batch: tokens and targets. */
@@ -30,7 +31,7 @@ int trainer_create(struct trainer *t, struct model *model, int batch, int T, str
     if (status)
         return status;
     const size_t counters = (size_t)model->table.counters;
-    t->schedule = schedule_site_gate;
+    t->schedule = schedule_of(&model->cfg);
     t->split = memory_alloc(batch_count(t), sizeof *t->split);
     t->adam_step = memory_alloc(counters, sizeof *t->adam_step);
     t->counts = memory_alloc(counters, sizeof *t->counts);
@@ -39,11 +40,12 @@ int trainer_create(struct trainer *t, struct model *model, int batch, int T, str
     t->m = t->grads ? ops->alloc(model->be, bytes, err) : NULL;
     t->v = t->m ? ops->alloc(model->be, bytes, err) : NULL;
     t->norm_sq = t->v ? ops->alloc(model->be, sizeof *t->norm_sq, err) : NULL;
-    t->ema = t->norm_sq ? ops->alloc(model->be, ema_count(model) * sizeof *t->ema, err) : NULL;
+    t->ema = t->norm_sq ? ops->alloc(model->be, calibration_count(model) * sizeof *t->ema, err) : NULL;
     t->sums = t->ema ? ops->alloc(model->be, TOKEN_SUMS * sizeof *t->sums, err) : NULL;
     t->outcome = t->sums ? ops->alloc(model->be, sizeof *t->outcome, err) : NULL;
     t->missed = t->outcome ? ops->alloc(model->be, counters * sizeof *t->missed, err) : NULL;
-    t->batch = t->missed ? ops->alloc(model->be, batch_count(t) * sizeof *t->batch, err) : NULL;
+    t->forward_sums = t->missed ? ops->alloc(model->be, forwards_bytes(t), err) : NULL;
+    t->batch = t->forward_sums ? ops->alloc(model->be, batch_count(t) * sizeof *t->batch, err) : NULL;
     if (!t->batch) {
         trainer_destroy(t);
         return error_wrap(err, "optimizer state of %lld parameters", (long long)model->table.parameters);
@@ -55,7 +57,8 @@ void trainer_destroy(struct trainer *t)
 {
     if (!t->model)
         return;
-    void *blocks[] = {t->grads, t->m, t->v, t->norm_sq, t->ema, t->sums, t->outcome, t->missed, t->batch};
+    void *blocks[] = {t->grads, t->m,       t->v,      t->norm_sq,      t->ema,
+                      t->sums,  t->outcome, t->missed, t->forward_sums, t->batch};
     for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
         if (blocks[i])
             t->model->ops->release(t->model->be, blocks[i]);
@@ -127,7 +130,8 @@ void trainer_set_gates(struct trainer *t, int64_t k)
 static void zero_sums(struct trainer *t)
 {
     const struct model *m = t->model;
-    m->ops->zero(m->be, t->acts.site_sums, ema_count(m) * sizeof *t->acts.site_sums);
+    m->ops->zero(m->be, t->acts.site_sums, calibration_count(m) * sizeof *t->acts.site_sums);
+    m->ops->zero(m->be, t->forward_sums, forwards_bytes(t));
     m->ops->zero(m->be, t->acts.aux_sum, sizeof *t->acts.aux_sum);
 }
 
@@ -168,6 +172,8 @@ static void run_passes(const struct step_call *call)
     const struct pass *pass = &call->pass;
     struct activations a = t->acts;
     for (int64_t i = 0; i < t->model->cfg.accumulate; i++) {
+        if (config_fakeln(&t->model->cfg))
+            a.site_sums = t->forward_sums + (size_t)i * calibration_count(t->model);
         a.tokens = t->batch + (size_t)i * (size_t)a.N;
         a.targets = a.tokens + batch_count(t) / 2;
         transformer_pass(t->model, &a, pass);
@@ -200,44 +206,13 @@ static void run_step(void *arg)
                               });
     update(t);
     if (call->pass.calibrate)
-        m->ops->ema_update(m->be, t->ema, t->acts.site_sums, m->cfg.ema, 1.0 / call->tokens, (int)ema_count(m),
-                           t->outcome);
+        calibration_average(t, call->tokens);
 }
 
 /* A graph is recorded once for each combination of what a step does; where the sites stand is the model's epoch. */
 static int graph_key(const struct pass *p)
 {
     return p->calibrate | p->statistics << 1 | p->aux << 2;
-}
-
-/* After step k_warm: c = E[|x gamma|^2 / s] / E[|x gamma|^2] (the bias corrections cancel), gamma into gamma_tilde,
- * beta into beta_tilde, s_tgt from its bias-corrected average. */
-static int freeze(struct trainer *t, struct error *err)
-{
-    struct model *m = t->model;
-    double *ema = memory_alloc(ema_count(m), sizeof *ema);
-    float *c = model_download_c(m);
-    m->ops->download(m->be, ema, t->ema, ema_count(m) * sizeof *ema);
-    for (int i = 0; i < m->table.site_count; i++) {
-        const struct param_site *s = &m->table.sites[i];
-        const int pairs[2][2] = {{s->gamma_tilde, s->gamma}, {s->beta_tilde, s->beta}};
-        if (!s->tapered)
-            continue;
-        c[i] = (float)(ema[i * SITE_SUMS + SUM_NUM] / ema[i * SITE_SUMS + SUM_DEN]);
-        for (int p = 0; p < 2; p++)
-            if (pairs[p][0] != NO_PARAM)
-                m->ops->copy(m->be, model_row(m, m->params, pairs[p][0]), model_row(m, m->params, pairs[p][1]),
-                             m->table.rows[pairs[p][0]].size * sizeof(float));
-    }
-    m->ops->upload(m->be, m->c, c, (size_t)m->table.site_count * sizeof *c);
-    if (m->cfg.aux_target.word) {
-        double average = ema[m->table.final_site * SITE_SUMS + SUM_SCALE];
-        t->target = average / (1.0 - pow(m->cfg.ema, (double)t->ema_updates));
-    }
-    int status = m->ops->sync(m->be, err);
-    free(c);
-    free(ema);
-    return status;
 }
 
 /* The norm of a parameter that is a vector; NaN where the site has none. */
@@ -253,25 +228,17 @@ static double vector_norm(const struct model *m, int row, float *host)
     return sqrt(sum);
 }
 
-/* c as it stands: frozen, or the running estimate while calibrating (ema holds the averages before this step). */
-static double current_c(const struct trainer *t, const double *ema, const float *c, int site)
-{
-    if (!t->model->table.sites[site].tapered)
-        return NAN;
-    if (t->step > schedule_gate_warmup(&t->model->cfg))
-        return (double)c[site];
-    return ema[site * SITE_SUMS + SUM_NUM] / ema[site * SITE_SUMS + SUM_DEN];
-}
-
-static void report_sites(struct trainer *t, struct site_stats *sites, const double *sums, double tokens)
+static void report_sites(struct trainer *t, struct site_stats *sites, double *sums, double tokens)
 {
     struct model *m = t->model;
     float *c = model_download_c(m), *row = memory_alloc((size_t)m->cfg.d_model, sizeof *row);
-    double *ema = memory_alloc(ema_count(m), sizeof *ema);
-    m->ops->download(m->be, ema, t->ema, ema_count(m) * sizeof *ema);
+    double *ema = memory_alloc(calibration_count(m), sizeof *ema);
+    m->ops->download(m->be, ema, t->ema, calibration_count(m) * sizeof *ema);
+    calibration_share(m, ema);
+    calibration_share(m, sums);
     for (int i = 0; i < m->table.site_count; i++) {
         const struct param_site *s = &m->table.sites[i];
-        sites[i].c = current_c(t, ema, c, i);
+        sites[i].c = calibration_c(t, ema, c, i);
         sites[i].scale_mean = sums[i * SITE_SUMS + SUM_SCALE] / tokens;
         sites[i].agreement = sites[i].c * sites[i].scale_mean;
         sites[i].gamma_norm = vector_norm(m, s->gamma, row);
@@ -359,7 +326,7 @@ void trainer_describe_skipped(const struct trainer *t, char *to, size_t room)
     const struct skipped_step *s = &t->last_skipped;
     const struct config *cfg = &t->model->cfg;
     snprintf(to, room, "not finite: loss %g, aux %g, gradient norm %g (lr %g, gate %g)", s->ce, s->aux, s->grad_norm,
-             schedule_lr(cfg, s->step), schedule_gate(cfg, s->step));
+             schedule_lr(cfg, s->step), schedule_mean_gate(t->schedule, cfg, &t->model->table, s->step));
 }
 
 /* What a step measured, read back. */
@@ -380,12 +347,11 @@ static void read_report(struct trainer *t, const struct step_call *call, struct 
 static int read_step(struct trainer *t, const struct step_call *call, struct step_report *report, struct error *err)
 {
     struct model *m = t->model;
-    double *sums = memory_alloc(ema_count(m), sizeof *sums);
     read_report(t, call, report);
-    m->ops->download(m->be, sums, t->acts.site_sums, ema_count(m) * sizeof *sums);
+    double *sums = calibration_read_sums(t);
     int status = trainer_settle(t, err);
-    if (!status && t->step == schedule_gate_warmup(&m->cfg))
-        status = freeze(t, err);
+    if (!status && calibration_ends(t, t->step))
+        status = calibration_freeze(t, err);
     if (!status && report->logged && report->sites)
         report_sites(t, report->sites, sums, call->tokens);
     free(sums);
@@ -397,7 +363,7 @@ int trainer_step(struct trainer *t, const int32_t *windows, bool logged, struct 
     struct model *m = t->model;
     const struct config *cfg = &m->cfg;
     int64_t k = t->step + 1;
-    bool calibrate = k <= schedule_gate_warmup(cfg);
+    bool calibrate = k <= schedule_calibration_end(cfg, &m->table);
     double tokens = step_tokens(t);
     struct step_call call = {t,
                              {.calibrate = calibrate,
@@ -415,20 +381,20 @@ int trainer_step(struct trainer *t, const int32_t *windows, bool logged, struct 
     advance(t, calibrate);
     *report = (struct step_report){.step = k,
                                    .lr = schedule_lr(cfg, k),
-                                   .gate = schedule_gate(cfg, k),
+                                   .gate = schedule_mean_gate(t->schedule, cfg, &m->table, k),
                                    .grad_norm = NAN,
                                    .logged = logged,
                                    .stats.ce = NAN,
                                    .sites = report->sites};
-    if (m->ops->deferred && !logged && k != schedule_gate_warmup(cfg))
+    if (m->ops->deferred && !logged && !calibration_ends(t, k))
         return STATUS_OK;
     return read_step(t, &call, report, err);
 }
 
 /* -------------------------------------------------------------------------------------------- debug */
 
-int trainer_debug_pass(struct trainer *t, const int32_t *windows, double gate, double target, bool aux, float *logits,
-                       struct error *err)
+int trainer_debug_pass(struct trainer *t, const int32_t *windows, const double *gates, double target, bool aux,
+                       float *logits, struct error *err)
 {
     struct model *m = t->model;
     struct pass pass = {.calibrate = true,
@@ -442,8 +408,7 @@ int trainer_debug_pass(struct trainer *t, const int32_t *windows, double gate, d
     split_windows(tokens, targets, windows, (size_t)a->B, (size_t)a->T);
     m->ops->upload(m->be, a->tokens, tokens, (size_t)a->N * sizeof *tokens);
     m->ops->upload(m->be, a->targets, targets, (size_t)a->N * sizeof *targets);
-    for (int i = 0; i < m->table.site_count; i++)
-        t->gates[i] = gate;
+    memcpy(t->gates, gates, (size_t)m->table.site_count * sizeof *gates);
     begin_step(t, 1, target);
     m->ops->zero(m->be, t->grads, m->table.total * sizeof *t->grads);
     zero_sums(t);
@@ -454,7 +419,8 @@ int trainer_debug_pass(struct trainer *t, const int32_t *windows, double gate, d
 void trainer_site_means(struct trainer *t, double *out)
 {
     struct model *m = t->model;
-    m->ops->download(m->be, out, t->acts.site_sums, ema_count(m) * sizeof *out);
-    for (size_t i = 0; i < ema_count(m); i++)
+    m->ops->download(m->be, out, t->acts.site_sums, calibration_count(m) * sizeof *out);
+    calibration_share(m, out);
+    for (size_t i = 0; i < calibration_count(m); i++)
         out[i] /= t->acts.N;
 }

@@ -16,14 +16,16 @@ struct trainer {
     struct model *model;  /* not owned */
     float *grads, *m, *v; /* blocks of the parameters' layout, backend memory */
     double *norm_sq;      /* [1], backend memory */
-    double *ema;          /* [site_count][SITE_SUMS], backend memory: EMAs over steps 1..k_warm, not bias corrected */
+    double *ema;          /* [site_count][SITE_SUMS], backend memory: EMAs over the steps of calibration, a forward pass
+                           * at a time with FakeLN; not bias corrected */
+    double *forward_sums; /* [accumulate][site_count][SITE_SUMS], backend memory: of each forward pass, with FakeLN */
     double *sums;         /* [TOKEN_SUMS] of the step, backend memory */
     struct step_outcome *outcome; /* backend memory */
     int32_t *missed;              /* [table.counters], backend memory: updates that skipped steps did not make */
     int32_t *batch;               /* [2][accumulate][N], backend memory: the step's tokens, then their targets */
     int32_t *split;               /* the same in host memory, on its way */
     struct activations acts;
-    schedule_site *schedule; /* of the sites' gates: schedule_site_gate unless set otherwise before the first step */
+    schedule_site *schedule; /* of the sites' gates: schedule_of unless set otherwise before the first step */
     double *gates;           /* [site_count], host memory: of the step at hand */
     int32_t *counts;         /* [table.counters] likewise */
 
@@ -42,7 +44,8 @@ struct trainer {
 /* What a step measured. */
 struct step_report {
     int64_t step;
-    double lr, gate, grad_norm; /* global norm before clipping, over what is on the graph; NaN when not read */
+    double lr, gate, grad_norm; /* gate: the mean over the tapered sites; global norm before clipping, over what is on
+                                 * the graph; NaN when not read */
     bool logged;                /* stats and sites are filled; else stats.ce alone is, or NaN when not read */
     struct step_stats stats;
     struct site_stats *sites; /* [site_count], the caller's; may be NULL */
@@ -61,7 +64,7 @@ void trainer_stage(struct trainer *t, const int32_t *windows);
  *
  * When loss or gradient is not finite nothing is updated. On the CPU that is the end: t->step stays, and
  * STATUS_DIVERGED names the step. On a deferred backend the step counts as done and the run goes on without its update;
- * two in a row are the end. What is read back there is read at logged steps and at the end of calibration alone:
+ * two in a row are the end. What is read back there is read at logged steps and where a site's calibration ends alone:
  * elsewhere the call returns at once, and what went wrong shows at the next trainer_settle. */
 int trainer_step(struct trainer *t, const int32_t *windows, bool logged, struct step_report *report, struct error *err);
 
@@ -80,12 +83,13 @@ void trainer_resume_skipped(struct trainer *t, int64_t skipped, int64_t in_a_row
  * ...)". */
 void trainer_describe_skipped(const struct trainer *t, char *to, size_t room);
 
-/* One micro-batch [batch][T+1] forward and backward with everything measured and nothing updated, at the gate, target
- * and c given: for `taper debug step`. Gradients are in t->grads afterwards, per-token arrays in t->acts. */
-int trainer_debug_pass(struct trainer *t, const int32_t *windows, double gate, double target, bool aux, float *logits,
-                       struct error *err);
+/* One micro-batch [batch][T+1] forward and backward with everything measured and nothing updated, at the gates
+ * ([site_count], host memory), target and c given: for `taper debug step`. Gradients are in t->grads afterwards,
+ * per-token arrays in t->acts. */
+int trainer_debug_pass(struct trainer *t, const int32_t *windows, const double *gates, double target, bool aux,
+                       float *logits, struct error *err);
 
-/* The calibration means over the tokens of the last pass of trainer_debug_pass: [site_count][SITE_SUMS], host. */
+/* The means over the tokens of the last pass of trainer_debug_pass: [site_count][SITE_SUMS], host. */
 void trainer_site_means(struct trainer *t, double *out);
 
 #endif

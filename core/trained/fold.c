@@ -55,12 +55,35 @@ static void fold_rows(const struct folding *f, int i, const float *weight, const
     free(row);
 }
 
-static void fold_projection(const struct folding *f, int site, int weight, int bias, int new_weight, int new_bias)
+/* A projection of the model, and what it becomes. */
+struct projection {
+    int weight, bias, new_weight, new_bias;
+};
+
+/* Its rows first..first+count-1, which read site i. */
+static void fold_slice(const struct folding *f, int i, const struct projection *p, int64_t first, int64_t count)
 {
-    const struct param *w = &f->source->rows[weight];
-    fold_rows(f, site, f->old + w->offset, bias == NO_PARAM ? NULL : f->old + f->source->rows[bias].offset,
-              f->new + f->target->rows[new_weight].offset,
-              new_bias == NO_PARAM ? NULL : f->new + f->target->rows[new_bias].offset, w->shape[0]);
+    const struct param *w = &f->source->rows[p->weight];
+    const int64_t at = first * w->shape[1];
+    fold_rows(f, i, f->old + w->offset + at,
+              p->bias == NO_PARAM ? NULL : f->old + f->source->rows[p->bias].offset + first,
+              f->new + f->target->rows[p->new_weight].offset + at,
+              p->new_bias == NO_PARAM ? NULL : f->new + f->target->rows[p->new_bias].offset + first, count);
+}
+
+static void fold_projection(const struct folding *f, int i, const struct projection *p)
+{
+    fold_slice(f, i, p, 0, f->source->rows[p->weight].shape[0]);
+}
+
+static void fold_block(const struct folding *f, int l)
+{
+    const struct param_block *a = &f->source->blocks[l], *b = &f->target->blocks[l];
+    const struct projection qkv = {a->qkv, a->qkv_bias, b->qkv, b->qkv_bias};
+    const int64_t A = config_attn(&f->from->cfg);
+    fold_slice(f, a->attn_site, &qkv, 0, 2 * A);
+    fold_slice(f, a->value_site, &qkv, 2 * A, A);
+    fold_projection(f, a->mlp_site, &(struct projection){a->in, a->in_bias, b->in, b->in_bias});
 }
 
 int fold_model(const struct model *from, struct model *folded, struct error *err)
@@ -76,13 +99,11 @@ int fold_model(const struct model *from, struct model *folded, struct error *err
                         .c = c,
                         .new = memory_alloc(folded->table.total, sizeof *f.new)};
     carry_over(&f);
-    for (int i = 0; i < from->table.layers; i++) {
-        const struct param_block *a = &f.source->blocks[i], *b = &f.target->blocks[i];
-        fold_projection(&f, a->attn_site, a->qkv, a->qkv_bias, b->qkv, b->qkv_bias);
-        fold_projection(&f, a->mlp_site, a->in, a->in_bias, b->in, b->in_bias);
-    }
+    for (int i = 0; i < from->table.layers; i++)
+        fold_block(&f, i);
     if (folded->table.folded == SITES_ALL)
-        fold_projection(&f, f.source->final_site, f.source->lm_head, NO_PARAM, f.target->lm_head, f.target->head_bias);
+        fold_projection(&f, f.source->final_site,
+                        &(struct projection){f.source->lm_head, NO_PARAM, f.target->lm_head, f.target->head_bias});
     /* What is left has no tapered site: c is read by none, and 1. */
     for (int i = 0; i < from->table.site_count; i++)
         c[i] = 1;

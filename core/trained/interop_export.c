@@ -60,7 +60,16 @@ static int list_misfits(const struct loaded_model *l, enum interop_class class, 
         if (cfg->mlp != MLP_SWIGLU)
             faults_add(f, "%s: model.mlp is no swiglu", name);
     }
-    if (form_of(l) == FORM_OTHER && l->gate > 0)
+    if (config_fakeln(cfg) && form_of(l) == FORM_AFFINE && cfg->norm == NORM_LAYER && !cfg->bias &&
+        l->folded == SITES_NONE)
+        faults_add(f,
+                   "%s: V's norm has a constant of its own, which a bias would take in, and model.bias is false (fold "
+                   "it first)",
+                   name);
+    if (form_of(l) == FORM_OTHER && l->gate > 0 && config_fakeln(cfg))
+        faults_add(f, "%s: some norms are removed and some are real at step %lld, it has one kind (train on)", name,
+                   (long long)l->step);
+    else if (form_of(l) == FORM_OTHER && l->gate > 0)
         faults_add(f,
                    "%s: the gate is %g at step %lld; it has norms, or affine maps at gate 0, but no mixture (train on "
                    "to gate 0, or export what `taper fold --at-gate-zero` makes of it)",
@@ -332,6 +341,8 @@ int interop_export(const char *checkpoint, const char *dir, const struct interop
     char *tensors = file_join(dir, "model.safetensors"), *config = file_join(dir, "config.json");
     struct logits_difference difference = {0};
     status = choose_class(&l, options->widen, &w.class, err);
+    if (!status && form_of(&l) == FORM_AFFINE && l.folded == SITES_NONE)
+        interop_join_values(&l.model);
     if (!status)
         status = choose_root(&l, w.dtype, &w.root, err);
     if (!status)

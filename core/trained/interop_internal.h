@@ -75,6 +75,10 @@ void interop_map_destroy(struct interop_map *map);
  * (interop_widen.c). t's shape becomes the wider one; `from` is given back or freed. */
 float *interop_widen(struct interop_tensor *t, float *from);
 
+/* Give V's norm the constant of Q's and K's (interop_values.c). m: in host memory, all its norms removed, and with
+ * biases where it has shifts. */
+void interop_join_values(struct model *m);
+
 /* The model of a folder as a loader runs it: norms that are affine maps by the trick are norms with that epsilon. The
  * caller destroys it. */
 int interop_open_as_written(struct model *out, const char *dir, const struct ops *ops, struct backend *be,

@@ -72,7 +72,7 @@ static int open_model(struct loaded_model *l, const struct saved_model *file, co
 static void set_gates(struct model *m, int64_t step)
 {
     double *gates = memory_alloc((size_t)m->table.site_count, sizeof *gates);
-    schedule_gates(schedule_site_gate, &m->cfg, &m->table, step, gates);
+    schedule_gates(schedule_of(&m->cfg), &m->cfg, &m->table, step, gates);
     model_set_gates(m, gates);
     free(gates);
 }

@@ -75,6 +75,12 @@ static int check_gate(const struct fold_arguments *a, const struct loaded_model 
                                   "%s: no site is tapered (taper.sites is none): nothing to fold", l->path);
     if (l->folded != SITES_NONE)
         return error_set(err, STATUS_BAD_INPUT, "%s: folded already (%s)", l->path, saved_model_sites_name(l->folded));
+    if (config_fakeln(cfg))
+        return l->gate > 0 ? error_set(err, STATUS_BAD_INPUT,
+                                       "%s: step %lld: some norms are still real, and have no frozen scale; only when "
+                                       "all are removed do they fold (train on)",
+                                       l->path, (long long)l->step)
+                           : STATUS_OK;
     if (l->step <= schedule_gate_warmup(cfg))
         return error_set(err, STATUS_BAD_INPUT, "%s: step %lld: c and gamma_tilde are there after step %lld only",
                          l->path, (long long)l->step, (long long)schedule_gate_warmup(cfg));

@@ -133,8 +133,39 @@ static void residual_case(struct case_list *list, int count, bool in_place)
     case_add(c, "delta", BUFFER_F32, BUFFER_IN, (size_t)count);
 }
 
+static void call_join(const struct ops *ops, struct backend *be, const struct op_case *c, void *const *p)
+{
+    ops->join_columns(be, p[0], p[1], p[2], c->dims[0], c->dims[1], c->dims[2]);
+}
+
+static void call_split(const struct ops *ops, struct backend *be, const struct op_case *c, void *const *p)
+{
+    ops->split_columns(be, p[0], p[1], p[2], c->dims[0], c->dims[1], c->dims[2]);
+}
+
+static void columns_cases(struct case_list *list, int N, int A, int B)
+{
+    const size_t left = (size_t)N * (size_t)A, right = (size_t)N * (size_t)B;
+    struct op_case *c = case_new(list, "join_columns", "N=%d A=%d B=%d", N, A, B);
+    c->dims[0] = N, c->dims[1] = A, c->dims[2] = B;
+    c->call = call_join;
+    c->buffers[case_add(c, "out", BUFFER_F32, BUFFER_SET, left + right)].bound = 1e-7;
+    case_add(c, "a", BUFFER_F32, BUFFER_IN, left);
+    case_add(c, "b", BUFFER_F32, BUFFER_IN, right);
+    c = case_new(list, "split_columns", "N=%d A=%d B=%d", N, A, B);
+    c->dims[0] = N, c->dims[1] = A, c->dims[2] = B;
+    c->call = call_split;
+    c->buffers[case_add(c, "a", BUFFER_F32, BUFFER_SET, left)].bound = 1e-7;
+    c->buffers[case_add(c, "b", BUFFER_F32, BUFFER_SET, right)].bound = 1e-7;
+    case_add(c, "in", BUFFER_F32, BUFFER_IN, left + right);
+}
+
 void cases_embed(struct case_list *list)
 {
+    columns_cases(list, 1, 1, 1);
+    columns_cases(list, 7, 10, 5);
+    columns_cases(list, 130, 34, 17);
+    columns_cases(list, 64, 128, 64);
     residual_case(list, 1, false);
     residual_case(list, 1001, false);
     residual_case(list, 70000, true);

@@ -166,6 +166,17 @@ static double gradient_error(const struct subject *want, const struct subject *g
     return worst;
 }
 
+static int mixed_pass(struct subject *s, struct error *err)
+{
+    const size_t count = (size_t)s->m.table.site_count;
+    double *gates = memory_alloc(count, sizeof *gates);
+    for (size_t i = 0; i < count; i++)
+        gates[i] = 0.6;
+    int status = trainer_debug_pass(&s->t, s->windows, gates, 0.7, true, NULL, err);
+    free(gates);
+    return status;
+}
+
 /* One step's gradients, mixed gate and aux loss, against the CPU's. */
 static void check_gradients(struct tool_report *r, const struct ops *ops, const char *preset, const char *const *pairs,
                             const struct check_options *o, bool half)
@@ -181,9 +192,9 @@ static void check_gradients(struct tool_report *r, const struct ops *ops, const 
     if (!status)
         status = subject_open(&gpu, &variant, &cfg, 1, 1, &err);
     if (!status)
-        status = trainer_debug_pass(&cpu.t, cpu.windows, 0.6, 0.7, true, NULL, &err);
+        status = mixed_pass(&cpu, &err);
     if (!status)
-        status = trainer_debug_pass(&gpu.t, gpu.windows, 0.6, 0.7, true, NULL, &err);
+        status = mixed_pass(&gpu, &err);
     if (status)
         report_fault(r, err.text, "gradients of %s in %s", preset, half ? "bf16" : "fp32");
     else

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# taper.method fakeln at the program: the removals in the journal, a run that is killed between them, what folds, what
+# other programs load, and what is refused.
+TRAIN_STEPS=24 SAMPLE_TOKENS=0
+. "$(dirname "$0")/../support/model.bash"
+gpt2=(model.norm=layernorm model.bias=true model.mlp=gelu_tanh model.norm_eps=1e-5 taper.sites=all taper.method=fakeln
+    fakeln.mlp_start=4 fakeln.mlp_gap=2 fakeln.v_gap=3 log.every=1 checkpoint.every=5)
+loss() { "$TAPER" eval "$@" --text "$T/text" --json | sed 's/.*"loss":\([0-9]*.[0-9]\{1,4\}\).*/\1/'; }
+removals() { sed -n 's/.*"step":\([0-9]*\),"kind":"removal","text":"\([^:]*\): sigma_avg .*/\1 \2/p' "$1/journal.jsonl" |
+    sort -nu | paste -sd,; }
+echo 'once upon a time the cat sat on the mat' > "$T/text"
+
+check 'trains' train whole "${gpt2[@]}"
+check 'every removal is an event of its step' same '4 blocks.0.mlp_norm,6 blocks.1.mlp_norm,8 blocks.0.attn_norm,'\
+'10 blocks.1.attn_norm,12 blocks.0.value_norm,15 blocks.1.value_norm,18 final_norm' "$(removals "$T/whole")"
+check 'the gate of a step is the share of sites that are left' \
+    bash -c 'grep "\"table\":\"step\".*\"step\":8," "$1" | grep -q "\"gate\":0.571428571," &&
+        grep "\"table\":\"step\"" "$1" | tail -1 | grep -q "\"gate\":0.0,"' - "$T/whole/journal.jsonl"
+
+"$TAPER" train "$T/whole/config.json" --out "$T/killed" > "$T/out" 2>&1 &
+until grep -q '"step":11' "$T/killed/journal.jsonl" 2> /dev/null || ! kill -0 $! 2> /dev/null; do sleep 0.01; done
+kill -9 $! 2> /dev/null
+wait $! 2> /dev/null
+resume() { "$TAPER" train "$1/config.json" --out "$1" --resume; }
+check 'a killed run goes on' resume "$T/killed"
+check 'and ends with the same bytes' cmp "$T/whole/checkpoint.safetensors" "$T/killed/checkpoint.safetensors"
+check 'and the same removals' same "$(removals "$T/whole")" "$(removals "$T/killed")"
+
+check 'folds' "$TAPER" fold "$T/whole" "$T/folded"
+check 'with the same loss' same "$(loss "$T/whole")" "$(loss "$T/folded" --tokenizer "$T/whole/tokenizer")"
+check 'is exported' "$TAPER" export "$T/whole" "$T/hf"
+check 'and imported' "$TAPER" import "$T/hf" "$T/back"
+check 'with the same loss' same "$(loss "$T/whole")" "$(loss "$T/back")"
+check 'writes text' "$TAPER" generate "$T/whole" --tokens 5 --prompt 'Once'
+
+# The final norm stays.
+check 'trains with internal sites' train internal "${gpt2[@]}" taper.sites=internal
+check 'folds' "$TAPER" fold "$T/internal" "$T/internal.folded"
+check 'with the same loss' \
+    same "$(loss "$T/internal")" "$(loss "$T/internal.folded" --tokenizer "$T/internal/tokenizer")"
+
+check 'refuses a removal after the end, with the key' \
+    refuses 2 'fakeln.final_start: the last of these norms goes at step 30, want at most train.steps 24' \
+    train late "${gpt2[@]}" fakeln.final_start=30
+check 'refuses a removal before there is a scale' refuses 2 'fakeln.mlp_start: want 2 to 1000000000, got 1' \
+    train early "${gpt2[@]}" fakeln.mlp_start=1
+check 'refuses another method' refuses 2 "taper.method: want gate or fakeln, got 'fake'" train other taper.method=fake
+done_testing
