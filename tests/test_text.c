@@ -262,7 +262,7 @@ static void test_shapes(void **state)
         {"\xef\xbb\xbfhi", 5, "a byte-order mark"},
         {"{\"text\": \"a\"}\n{\"text\": \"b\"}\n", 28, "--field NAME"},
         {"\n{\"text\": \"a\"}", 14, "--field NAME"},
-        {" [\n {\"text\": \"a\"}, {", 22, "a JSON array: jq"},
+        {" [\n {\"text\": \"a\"}, {", 20, "a JSON array: jq"},
         {"Rar!\x1a\x07\1\0", 8, "a RAR archive"},
         {"\x1f\x9d\x90", 3, "gzip -d"},
         {"Obj\1\4\x16", 6, "an Avro table"},
