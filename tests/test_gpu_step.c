@@ -343,7 +343,8 @@ static void test_out_of_memory_is_a_failure(void **state)
     assert_true(done > 0 && within > 0 && refused > within);
 }
 
-static struct config small_config(int batch)
+/* more: further pairs, NULL-terminated; NULL for none. */
+static struct config small_config_with(int batch, const char *const *more)
 {
     static const char *const pairs[] = {"model.d_model=32", "model.layers=3", "model.heads=2",   "model.context=24",
                                         "model.vocab=50",   "train.steps=20", "taper.sites=all", "aux.lambda=0.1"};
@@ -355,9 +356,70 @@ static struct config small_config(int batch)
     int status = config_set_pair(&cfg, text, &err);
     for (size_t i = 0; !status && i < sizeof pairs / sizeof pairs[0]; i++)
         status = config_set_pair(&cfg, pairs[i], &err);
+    for (; !status && more && *more; more++)
+        status = config_set_pair(&cfg, *more, &err);
     if (status || config_finish(&cfg, &err))
         fail_msg("%s", err.text);
     return cfg;
+}
+
+static struct config small_config(int batch)
+{
+    return small_config_with(batch, NULL);
+}
+
+/* Three steps on tokens below `most`; the last one's report, and the parameters before and after. */
+static void train_three(const struct config *cfg, const struct ops *ops, int32_t most, struct step_report *report,
+                        float *params[2])
+{
+    struct backend *be = NULL;
+    struct model m;
+    struct trainer t;
+    struct error err = {0};
+    int32_t windows[4 * 25];
+    for (int i = 0; i < 4 * 25; i++)
+        windows[i] = i * 7 % most;
+    assert_int_equal(ops->create(&be, &(struct backend_options){.threads = 1, .precision = PRECISION_FP32}, &err),
+                     STATUS_OK);
+    assert_int_equal(model_create(&m, cfg, ops, be, &err), STATUS_OK);
+    assert_int_equal(model_initialize(&m, &err), STATUS_OK);
+    assert_int_equal(trainer_create(&t, &m, 4, 24, &err), STATUS_OK);
+    params[0] = model_download(&m, m.params);
+    for (int k = 0; k < 3; k++)
+        assert_int_equal(trainer_step(&t, windows, true, report, &err), STATUS_OK);
+    params[1] = model_download(&m, m.params);
+    trainer_destroy(&t);
+    model_destroy(&m);
+    ops->destroy(be);
+}
+
+/* Attention of its own width, scaled angles and rows that only pad: as on the CPU, and the padding never moves. */
+static void test_wide_attention_and_padding(void **state)
+{
+    (void)state;
+    static const char *const more[] = {"model.d_attn=48",        "model.pos=rope",       "model.rope_scaling=llama3",
+                                       "model.rope_original=40", "model.mlp=swiglu",     "model.tied=false",
+                                       "train.vocab=40",         "train.weight_decay=0", NULL};
+    const struct config cfg = small_config_with(4, more);
+    const struct ops full = variant(false, true), half = variant(true, true), *all[] = {ops_cpu(), &full, &half};
+    struct step_report reports[3];
+    for (int i = 0; i < 3; i++) {
+        float *params[2];
+        struct param_table table;
+        memset(&reports[i], 0, sizeof reports[i]);
+        train_three(&cfg, all[i], 40, &reports[i], params);
+        params_create(&table, &cfg);
+        const size_t head = table.rows[table.lm_head].offset, C = (size_t)cfg.d_model;
+        assert_memory_equal(params[0] + head + 40 * C, params[1] + head + 40 * C, 10 * C * sizeof(float));
+        assert_memory_not_equal(params[0] + head + 39 * C, params[1] + head + 39 * C, C * sizeof(float));
+        const double slack = i == 2 ? 2e-2 : 1e-4;
+        assert_true(fabs(reports[i].stats.ce - reports[0].stats.ce) < slack);
+        assert_true(fabs(reports[i].stats.logit_rms / reports[0].stats.logit_rms - 1) < slack);
+        assert_true(fabs(reports[i].grad_norm / reports[0].grad_norm - 1) < 3 * slack);
+        params_destroy(&table);
+        free(params[0]);
+        free(params[1]);
+    }
 }
 
 /* What a step takes is at most the estimate, which is not far above: the fixed part aside, less than twice. */
@@ -445,6 +507,7 @@ int main(void)
         cmocka_unit_test(test_another_order_of_threads_changes_nothing),
         cmocka_unit_test(test_a_wrong_output_is_seen),
         cmocka_unit_test(test_out_of_memory_is_a_failure),
+        cmocka_unit_test(test_wide_attention_and_padding),
         cmocka_unit_test(test_memory_is_estimated),
         cmocka_unit_test(test_too_large_a_run_is_refused_with_the_numbers),
         cmocka_unit_test(test_a_failure_names_its_op),

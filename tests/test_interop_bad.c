@@ -74,6 +74,7 @@ static void test_lying_configurations(void **state)
          json_pack("{s:s, s:i, s:f, s:f, s:i}", "rope_type", "llama3", "factor", 8, "low_freq_factor", 4.0,
                    "high_freq_factor", 4.0, "original_max_position_embeddings", 64),
          "model.rope_high: want more than model.rope_low 4, got 4"},
+        {llama, "quantization_config", json_pack("{s:i}", "bits", 4), "quantization_config: quantized weights have no"},
         {llama, "sliding_window", json_integer(4), "sliding_window: attention within a window"},
         {llama, "model_type", json_string("qwen2"), "tensor model.layers.0.self_attn.q_proj.bias: missing"},
         {llama, "head_dim", json_integer(16), "self_attn.q_proj.weight: want shape [32, 16], got [16, 16]"},
@@ -168,6 +169,14 @@ static void test_lying_shards(void **state)
     char *old = data_file_write(folder, "pytorch_model.bin", "PK", 2);
     expect_import_refusal(folder, out,
                           (const char *const[]){"pytorch_model.bin is a pickle", "weights_only=True", NULL});
+    unlink(old);
+    free(old);
+    free(data_file_write(folder, "model.gguf", "GGUF", 4));
+    expect_import_refusal(folder, out, (const char *const[]){"model.gguf is not read", NULL});
+    old = data_file_write(folder, "pytorch_model-00001-of-00002.bin", "PK", 2);
+    expect_import_refusal(
+        folder, out,
+        (const char *const[]){"pytorch_model-00001-of-00002.bin is a pickle", "glob.glob('pytorch_model*.bin')", NULL});
     unlink(old);
     free(old);
     interop_copy_file(from, folder, "model.safetensors.index.json");

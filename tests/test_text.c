@@ -262,6 +262,13 @@ static void test_shapes(void **state)
         {"\xef\xbb\xbfhi", 5, "a byte-order mark"},
         {"{\"text\": \"a\"}\n{\"text\": \"b\"}\n", 28, "--field NAME"},
         {"\n{\"text\": \"a\"}", 14, "--field NAME"},
+        {" [\n {\"text\": \"a\"}, {", 20, "a JSON array: jq"},
+        {"Rar!\x1a\x07\1\0", 8, "a RAR archive"},
+        {"\x1f\x9d\x90", 3, "gzip -d"},
+        {"Obj\1\4\x16", 6, "an Avro table"},
+        {"\x80\4\x95\x10", 4, "a pickle"},
+        {"\x80\2}q", 4, "a pickle"},
+        {"\2\0\0\0\0\0\0\0{\"", 10, "a model in safetensors"},
     };
     unsigned char wide[200] = {0};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
@@ -272,6 +279,9 @@ static void test_shapes(void **state)
     memmove(wide + 1, wide, sizeof wide - 1);
     wide[0] = 0;
     expect_refusal(wide, sizeof wide, NULL, "iconv -f UTF-16BE");
+    unsigned char tar[600] = "name";
+    memcpy(tar + 257, "ustar", 5);
+    expect_refusal(tar, sizeof tar, NULL, "a tar archive");
     /* One of them in a directory is enough, and it is the one that is named. */
     char *folder = data_folder_make(), *bad = data_file_write(folder, "b", "\x1f\x8b\x08", 3);
     struct error err = {0};

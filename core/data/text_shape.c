@@ -1,6 +1,7 @@
 #include "core/data/text_shape.h"
 
 #include <jansson.h>
+#include <stdint.h>
 #include <string.h>
 
 enum { LOOKED_AT = 4096, LEAST_WIDE = 64, LONGEST_LINE = 64 << 20 };
@@ -20,6 +21,12 @@ static const struct {
     {"PK\x03\x04", 4, "a zip archive", "unzip it"},
     {"PK\x05\x06", 4, "an empty zip archive", "it holds no text"},
     {"7z\xbc\xaf\x27\x1c", 6, "a 7z archive", "unpack it"},
+    {"Rar!\x1a\x07", 6, "a RAR archive", "unpack it"},
+    {"\x1f\x9d", 2, "compressed by compress", "gzip -d makes the text of it"},
+    {"Obj\x01", 4, "an Avro table", "write its column of text as JSON lines, which --field reads"},
+    {"\x80\x02", 2, "a pickle of Python's", "write its text as JSON lines, which --field reads"},
+    {"\x80\x04\x95", 3, "a pickle of Python's", "write its text as JSON lines, which --field reads"},
+    {"\x80\x05\x95", 3, "a pickle of Python's", "write its text as JSON lines, which --field reads"},
     {"PAR1", 4, "a Parquet table", "write its column of text as JSON lines, which --field reads"},
     {"ARROW1\0\0", 8, "an Arrow table", "write its column of text as JSON lines, which --field reads"},
     {"TAPERTOK", 8, "a token file", "give the text it was made from (taper data decode)"},
@@ -38,6 +45,53 @@ static const struct {
     {"\xff\xfe", 2, "text in UTF-16", "iconv -f UTF-16 -t UTF-8 makes it UTF-8"},
     {"\xfe\xff", 2, "text in UTF-16", "iconv -f UTF-16 -t UTF-8 makes it UTF-8"},
     {"\xef\xbb\xbf", 3, "UTF-8 with a byte-order mark", "sed '1s/^\\xEF\\xBB\\xBF//' takes the mark off"},
+};
+
+/* What no first bytes tell. */
+static bool is_tar(const unsigned char *bytes, size_t length)
+{
+    enum { AT = 257 };
+    return length >= AT + 5 && memcmp(bytes + AT, "ustar", 5) == 0;
+}
+
+static bool is_safetensors(const unsigned char *bytes, size_t length)
+{
+    uint64_t header = 0;
+    for (int i = 8; length >= 10 && i-- > 0;)
+        header = header << 8 | bytes[i];
+    return header >= 2 && header <= length - 8 && memcmp(bytes + 8, "{\"", 2) == 0;
+}
+
+static size_t skip_blanks(const unsigned char *bytes, size_t length, size_t at)
+{
+    while (at < length && memchr(" \t\r\n", bytes[at], 4))
+        at++;
+    return at;
+}
+
+/* An array whose first element is an object. */
+static bool is_json_array(const unsigned char *bytes, size_t length)
+{
+    size_t at = skip_blanks(bytes, length, 0);
+    if (at == length || bytes[at] != '[')
+        return false;
+    at = skip_blanks(bytes, length, at + 1);
+    if (at == length || bytes[at] != '{')
+        return false;
+    const size_t rest = length - at < LONGEST_LINE ? length - at : LONGEST_LINE;
+    json_t *object = json_loadb((const char *)bytes + at, rest, JSON_ALLOW_NUL | JSON_DISABLE_EOF_CHECK, NULL);
+    const bool is = json_object_size(object) > 0;
+    json_decref(object);
+    return is;
+}
+
+static const struct {
+    bool (*is)(const unsigned char *bytes, size_t length);
+    const char *what, *how;
+} others[] = {
+    {is_tar, "a tar archive", "unpack it; a directory is read whole"},
+    {is_safetensors, "a model in safetensors", "give a text"},
+    {is_json_array, "a JSON array", "jq -c '.[]' makes JSON lines of it, which --field reads"},
 };
 
 /* UTF-16 without a mark: of ASCII, nearly every second byte is 0. The order of the bytes, NULL when it is not. */
@@ -60,6 +114,10 @@ int text_shape_check(const unsigned char *bytes, size_t length, const char *path
         if (length >= formats[i].length && memcmp(bytes, formats[i].magic, formats[i].length) == 0)
             return error_set(err, STATUS_BAD_INPUT, "%s: want a plain text, got %s: %s", path, formats[i].what,
                              formats[i].how);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (others[i].is(bytes, length))
+            return error_set(err, STATUS_BAD_INPUT, "%s: want a plain text, got %s: %s", path, others[i].what,
+                             others[i].how);
     const char *order = wide_order(bytes, length);
     if (order)
         return error_set(err, STATUS_BAD_INPUT,

@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 
 /* STATUS_BAD_INPUT, saying what the file at `path` is and what to do with it, when these bytes of it begin as a
- * compressed or binary file, as text in UTF-16 or UTF-32, or with a byte-order mark. */
+ * compressed or binary file or a JSON array, as text in UTF-16 or UTF-32, or with a byte-order mark. */
 int text_shape_check(const unsigned char *bytes, size_t length, const char *path, struct error *err);
 
 /* Are its first lines JSON objects? */

@@ -251,6 +251,8 @@ int interop_config_read(const char *path, struct interop_config *out, struct err
     struct keys k = {object, path, &faults};
     *out = (struct interop_config){0};
     config_init(&out->cfg);
+    if (!is_absent(&k, "quantization_config"))
+        faults_add(&faults, "%s: quantization_config: quantized weights have no counterpart here", path);
     if (find_class(&k, &out->class) == 0) {
         if (out->class == INTEROP_GPT2)
             take_gpt2(&k, out);

@@ -1,11 +1,15 @@
 #include "core/trained/interop_source.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+
+/* How the older format's one file, or each of its parts, begins. */
+#define PICKLED "pytorch_model"
 
 static int open_file(struct interop_source *s, const char *path, struct error *err)
 {
@@ -74,10 +78,52 @@ static int open_index(struct interop_source *s, const char *dir, struct error *e
     return open_shards(s, dir, err);
 }
 
+static bool ends_in(const char *name, const char *ending)
+{
+    const size_t length = strlen(name), end = strlen(ending);
+    return length > end && strcmp(name + length - end, ending) == 0;
+}
+
+/* A file of weights in another format, on the heap: pytorch_model.bin or a part of it before all others; NULL when
+ * there is none. */
+static char *find_other(const char *dir)
+{
+    static const char *const endings[] = {".bin", ".pth", ".pt", ".gguf", ".ggml", ".h5", ".msgpack", ".onnx", ".ckpt"};
+    DIR *d = opendir(dir);
+    char *found = NULL;
+    for (const struct dirent *e; d && (e = readdir(d));)
+        for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
+            if (ends_in(e->d_name, endings[i]) && (!found || strncmp(e->d_name, PICKLED, sizeof PICKLED - 1) == 0)) {
+                free(found);
+                found = memory_string(e->d_name);
+            }
+    if (d)
+        closedir(d);
+    return found;
+}
+
+static int refuse_others(const char *dir, struct error *err)
+{
+    char *found = find_other(dir);
+    if (!found)
+        error_set(err, STATUS_BAD_INPUT, "%s: want model.safetensors or model.safetensors.index.json", dir);
+    else if (strncmp(found, PICKLED, sizeof PICKLED - 1) != 0)
+        error_set(err, STATUS_BAD_INPUT, "%s: want model.safetensors or model.safetensors.index.json; %s is not read",
+                  dir, found);
+    else
+        error_set(err, STATUS_BAD_INPUT,
+                  "%s: want model.safetensors; %s is a pickle, which is a program. In %s, this converts it: python3 -c "
+                  "\"import glob, torch, safetensors.torch as s; s.save_file({k: v.clone().contiguous() for f in "
+                  "sorted(glob.glob('" PICKLED "*.bin')) for k, v in torch.load(f, weights_only=True).items()}, "
+                  "'model.safetensors', {'format': 'pt'})\"",
+                  dir, found, dir);
+    free(found);
+    return STATUS_BAD_INPUT;
+}
+
 int interop_source_open(struct interop_source *s, const char *dir, struct error *err)
 {
     char *one = file_join(dir, "model.safetensors"), *index = file_join(dir, "model.safetensors.index.json");
-    char *old = file_join(dir, "pytorch_model.bin");
     int status;
     *s = (struct interop_source){0};
     if (access(one, F_OK) == 0) {
@@ -86,19 +132,11 @@ int interop_source_open(struct interop_source *s, const char *dir, struct error 
     } else if (access(index, F_OK) == 0) {
         s->path = memory_string(index);
         status = open_index(s, dir, err);
-    } else if (access(old, F_OK) == 0) {
-        status = error_set(err, STATUS_BAD_INPUT,
-                           "%s: want model.safetensors; pytorch_model.bin is a pickle, which is a program. In %s, this "
-                           "converts it: python3 -c \"import torch, safetensors.torch as s; s.save_file({k: "
-                           "v.clone().contiguous() for k, v in torch.load('pytorch_model.bin', "
-                           "weights_only=True).items()}, 'model.safetensors', {'format': 'pt'})\"",
-                           dir, dir);
     } else {
-        status = error_set(err, STATUS_BAD_INPUT, "%s: want model.safetensors or model.safetensors.index.json", dir);
+        status = refuse_others(dir, err);
     }
     free(one);
     free(index);
-    free(old);
     if (status)
         interop_source_close(s);
     return status;
