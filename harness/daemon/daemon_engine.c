@@ -108,6 +108,7 @@ int engine_open(struct engine *e, const struct engine_options *options, const ch
     if (!status) {
         uv_loop_init(&e->loop);
         e->looping = true;
+        database_sync_begin(&e->sync, &e->loop, e->store, e->home.database);
         const struct executor_options executor = {.payload = payload, .slots = slots};
         for (int i = 0; i < ENGINE_EXECUTORS && executor_kind_at(i); i++)
             e->executors[i] = executor_kind_at(i)->create(&e->loop, &executor);
@@ -136,8 +137,10 @@ void engine_close(struct engine *e)
     for (int i = 0; e->executors[i]; i++)
         e->executors[i]->destroy(e->executors[i]);
     if (e->looping) {
+        database_sync_close(&e->sync);
         uv_run(&e->loop, UV_RUN_DEFAULT); /* only closing handles are left */
         uv_loop_close(&e->loop);
+        database_sync_end(&e->sync);
     }
     store_close(e->store);
     home_fini(&e->home);
