@@ -53,7 +53,9 @@ CREATE TABLE run (
     config TEXT NOT NULL,            -- JSON: every key
     pack INTEGER NOT NULL DEFAULT 1, -- runs of its shape that may share a worker, itself counted
     shape TEXT NOT NULL DEFAULT '',  -- equal for runs that may share one; '' when pack is 1
-    needs TEXT REFERENCES run (id)   -- a run that must be done before this one may start; NULL: none
+    needs TEXT REFERENCES run (id),  -- a run that must be done before this one may start; NULL: none
+    corpus TEXT,                     -- digests of its data, of which its name was made; NULL: not known
+    tokenizer TEXT
 ) STRICT;
 CREATE INDEX run_queue ON run (state, wants, priority DESC, position);
 CREATE INDEX run_pack ON run (shape, priority, position) WHERE pack > 1 AND state = 'queued';
@@ -98,6 +100,10 @@ CREATE TABLE attempt (
     cpu_us INTEGER,                  -- user and system, of all its processes; of a pack's worker its share
     peak_bytes INTEGER,
     pack INTEGER NOT NULL DEFAULT 1, -- runs its worker was given, this one counted
+    corpus TEXT,                     -- digests of what its training opened: of the text, of what the tokenizer does,
+    tokenizer TEXT,
+    train_tokens TEXT,               -- of all bytes of the token files
+    valid_tokens TEXT,
     PRIMARY KEY (run, attempt)
 ) STRICT, WITHOUT ROWID;
 

@@ -35,6 +35,9 @@ static const struct store_migration steps[] = {
     {"CREATE TABLE redo (run TEXT PRIMARY KEY REFERENCES run (id), since INTEGER, cleared INTEGER NOT NULL DEFAULT 0, "
      "next_config TEXT, next_wants TEXT, next_shape TEXT, config TEXT, wants TEXT, shape TEXT, ended INTEGER) STRICT, "
      "WITHOUT ROWID"},
+    {"ALTER TABLE run ADD COLUMN corpus TEXT; ALTER TABLE run ADD COLUMN tokenizer TEXT;"
+     "ALTER TABLE attempt ADD COLUMN corpus TEXT; ALTER TABLE attempt ADD COLUMN tokenizer TEXT;"
+     "ALTER TABLE attempt ADD COLUMN train_tokens TEXT; ALTER TABLE attempt ADD COLUMN valid_tokens TEXT"},
     {NULL},
 };
 

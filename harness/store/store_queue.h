@@ -22,9 +22,9 @@ int store_queue_mates(struct store *s, const char *sweep, const struct store_run
 /* The earliest not_before in the future among the queued; 0: none. */
 int store_queue_delay(struct store *s, int64_t now, int64_t *when, struct error *err);
 
-/* A run's configuration and what to do after it, as the JSON that is stored; on the heap. *after is NULL for nothing.
- */
-int store_queue_texts(struct store *s, const char *run, char **config, char **after, struct error *err);
+/* A run's configuration, the digests of its data ({"corpus":..,"tokenizer":..}, null where not known) and what to do
+ * after it, as JSON; on the heap. *after is NULL for nothing. */
+int store_queue_texts(struct store *s, const char *run, char **config, char **data, char **after, struct error *err);
 
 /* How many attempts in a row, before this one and ending with it (which is taken to), ended so within ten seconds of
  * their start. */
