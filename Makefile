@@ -234,8 +234,9 @@ fuzz: ## feed the parsers rubbish (FUZZ_SECONDS each, seeds in tests/fuzz)
 	  tee build/fuzz/$$n.log | grep -E 'number_of_executed|average_exec|ERROR|SUMMARY|artifact' || true; \
 	  if grep -qE 'ERROR|SUMMARY|runtime error' build/fuzz/$$n.log; then tail -n 40 build/fuzz/$$n.log; exit 1; fi; done
 
-torture: all ## 1,000 rounds of kills (ROUNDS to set) at the daemon and its workers; minutes
+torture: all ## 1,000 rounds of kills (ROUNDS to set) at the daemon and its workers, 50 power cuts (CUTS); minutes
 	@ROUNDS=$${ROUNDS:-1000} TAPER=$(CURDIR)/$(BUILD)/taper LC_ALL=C.UTF-8 tests/cli/torture.sh
+	@CUTS=$${CUTS:-50} TAPER=$(CURDIR)/$(BUILD)/taper LC_ALL=C.UTF-8 tests/cli/powercut.sh
 
 asan ubsan tsan clang: ## build in this flavour and run its part of the tests
 	@$(MAKE) --no-print-directory FLAVOUR=$@ test

@@ -54,7 +54,9 @@ CREATE TABLE run (
     pack INTEGER NOT NULL DEFAULT 1, -- runs of its shape that may share a worker, itself counted
     shape TEXT NOT NULL DEFAULT '',  -- equal for runs that may share one; '' when pack is 1
     needs TEXT REFERENCES run (id),  -- a run that must be done before this one may start; NULL: none
-    slurm TEXT NOT NULL DEFAULT ''   -- JSON: what its jobs are given on Slurm; '': nothing
+    slurm TEXT NOT NULL DEFAULT '',  -- JSON: what its jobs are given on Slurm; '': nothing
+    corpus TEXT,                     -- digests of its data, of which its name was made; NULL: not known
+    tokenizer TEXT
 ) STRICT;
 CREATE INDEX run_queue ON run (state, wants, priority DESC, position);
 CREATE INDEX run_pack ON run (shape, priority, position) WHERE pack > 1 AND state = 'queued';
@@ -100,6 +102,10 @@ CREATE TABLE attempt (
     peak_bytes INTEGER,
     pack INTEGER NOT NULL DEFAULT 1, -- runs its worker was given, this one counted
     note TEXT,                       -- where it stands in a batch system, as last heard
+    corpus TEXT,                     -- digests of what its training opened: of the text, of what the tokenizer does,
+    tokenizer TEXT,
+    train_tokens TEXT,               -- of all bytes of the token files
+    valid_tokens TEXT,
     PRIMARY KEY (run, attempt)
 ) STRICT, WITHOUT ROWID;
 

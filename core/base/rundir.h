@@ -3,6 +3,7 @@
 #define TAPER_CORE_BASE_RUNDIR_H
 
 #define RUNDIR_CONFIG     "config.json"
+#define RUNDIR_DATA       "data.json" /* digests of what the training reads */
 #define RUNDIR_LOG        "log.txt"
 #define RUNDIR_JOURNAL    "journal.jsonl"
 #define RUNDIR_CHECKPOINT "checkpoint.safetensors"

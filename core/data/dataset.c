@@ -61,7 +61,7 @@ static int write_digest(void *arg, const char *entry, struct error *err)
 }
 
 /* A large file is read once, not once a run: its digest is kept under what tells that it has not changed. */
-static int digest_file(const char *key, const char *path, const struct progress *progress, char out[DATASET_DIGEST],
+static int digest_once(const char *key, const char *path, const struct progress *progress, char out[DATASET_DIGEST],
                        struct error *err)
 {
     struct stat st;
@@ -93,7 +93,7 @@ static int source_file(struct source *s, const char *key, const char *path, cons
                        struct error *err)
 {
     s->path = memory_string(path);
-    return digest_file(key, path, progress, s->digest, err);
+    return digest_once(key, path, progress, s->digest, err);
 }
 
 static int source_fetched(struct source *s, const char *key, const char *name, const char *split,
@@ -104,7 +104,7 @@ static int source_fetched(struct source *s, const char *key, const char *name, c
         if (strcmp(set->files[i].split, split) == 0) {
             if (fetch_use(set, &set->files[i], &s->path, err))
                 return error_wrap(err, "%s", key);
-            return digest_file(key, s->path, progress, s->digest, err);
+            return digest_once(key, s->path, progress, s->digest, err);
         }
     return error_set(err, STATUS_FAILED, "%s: %s has no %s split", key, name, split);
 }
@@ -274,17 +274,36 @@ static void warn_of(const struct text *text)
         fprintf(stderr, "taper: warning: %s\n", text_warning(text));
 }
 
+/* The text that was opened must be the one that was digested, now or when its time and size were last seen: what is
+ * made of it carries that digest in its name. */
+static int open_source(struct text *text, const char *key, const struct source *s, bool given, struct error *err)
+{
+    unsigned char bytes[TEXT_DIGEST_BYTES];
+    char found[DATASET_DIGEST];
+    if (text_open(text, s->path, err))
+        return error_wrap(err, "%s", key);
+    if (!given)
+        return STATUS_OK;
+    text_digest(text, NULL, bytes);
+    sodium_bin2hex(found, sizeof found, bytes, sizeof bytes);
+    return strcmp(found, s->digest) == 0
+               ? STATUS_OK
+               : error_set(err, STATUS_BAD_INPUT, "%s: %s: changed since it was digested: want digest %s, found %s",
+                           key, s->path, s->digest, found);
+}
+
 static int open_texts(struct making *k, struct error *err)
 {
     double percent = valid_percent(k->cfg);
+    const bool given = k->train.path != NULL; /* the built-in stories are named by what they are generated from */
     int status;
     if (k->train_text.documents)
         return STATUS_OK;
     status = materialize(&k->train, k->cfg, k->threads, err);
-    if (!status && text_open(&k->train_text, k->train.path, err))
-        status = error_wrap(err, "data.corpus");
-    if (!status && percent == 0 && text_open(&k->valid_text, k->valid.path, err))
-        status = error_wrap(err, "data.valid");
+    if (!status)
+        status = open_source(&k->train_text, "data.corpus", &k->train, given, err);
+    if (!status && percent == 0)
+        status = open_source(&k->valid_text, "data.valid", &k->valid, true, err);
     if (status)
         return status;
     warn_of(&k->train_text);
@@ -382,8 +401,9 @@ static int make_valid_tokens(void *arg, const char *path, struct error *err)
 }
 
 static int find_tokens(struct making *k, const char *split, int (*make)(void *, const char *, struct error *),
-                       struct tokens *out, struct error *err)
+                       struct tokens *out, char digest[DIGEST_TEXT], struct error *err)
 {
+    struct digest content;
     char id[DATASET_DIGEST], *path = NULL;
     char *what = memory_format("%s %s %s", split, k->d->corpus_digest, k->d->tokenizer_digest);
     digest_text(id, what);
@@ -393,6 +413,11 @@ static int find_tokens(struct making *k, const char *split, int (*make)(void *, 
         status = tokens_open(out, path, err);
     if (!status)
         status = tokens_check_tokenizer(out, k->d->tokenizer, path, err);
+    if (!status) {
+        digest_begin(&content);
+        digest_add(&content, out->map.data, out->map.size);
+        digest_end(&content, digest);
+    }
     free(what);
     free(name);
     free(path);
@@ -427,9 +452,9 @@ int dataset_open(struct dataset *d, const struct config *cfg, int threads, const
     if (!status)
         status = find_tokenizer(&k, err);
     if (!status)
-        status = find_tokens(&k, "train", make_train_tokens, &d->train, err);
+        status = find_tokens(&k, "train", make_train_tokens, &d->train, d->train_digest, err);
     if (!status)
-        status = find_tokens(&k, "valid", make_valid_tokens, &d->valid, err);
+        status = find_tokens(&k, "valid", make_valid_tokens, &d->valid, d->valid_digest, err);
     if (!status)
         status = check_lengths(&k, err);
     text_close(&k.train_text);

@@ -1,11 +1,13 @@
 /* What a configuration's data keys stand for: the tokenizer, the training and validation tokens, and their digests.
  *
  * Everything made on the way (the built-in stories, a trained tokenizer, token files) is kept in the cache (cache.h)
- * under names that hold digests of what it came from, so that many runs can start at once and all see the same bytes.
+ * under names that hold digests of what it came from, so that many runs can start at once and all see the same bytes. A
+ * text is held against its digest when something is made of it, and what was made whenever it is opened (cache.h).
  */
 #ifndef TAPER_CORE_DATA_DATASET_H
 #define TAPER_CORE_DATA_DATASET_H
 
+#include "core/base/digest.h"
 #include "core/config/config.h"
 #include "core/data/progress.h"
 #include "core/data/tokenizer.h"
@@ -27,7 +29,8 @@ int dataset_digests_watched(const struct config *cfg, const struct progress *pro
 struct dataset {
     char corpus_digest[DATASET_DIGEST], tokenizer_digest[DATASET_DIGEST]; /* as dataset_digests */
     struct tokenizer *tokenizer;
-    struct tokens train, valid; /* more than model.context tokens, and at least 2 */
+    struct tokens train, valid;                                /* more than model.context tokens, and at least 2 */
+    char train_digest[DIGEST_TEXT], valid_digest[DIGEST_TEXT]; /* of all bytes of the files that are mapped */
 };
 
 /* Make or find all of it. `progress` may be NULL. STATUS_BAD_INPUT, naming the key: text missing, empty or shorter than

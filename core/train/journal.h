@@ -5,6 +5,8 @@
  *    "site_step":[{"site":"blocks.0.attn_norm","c":0.71,"scale_mean":1.4,"agreement":0.99,"gamma_norm":8,
  *                  "gamma_tilde_norm":8},...]}
  *   {"table":"eval","step":100,"attempt":1,"split":"valid","loss":4.1,"tokens":131072}
+ *   {"table":"data","attempt":1,"corpus":..,"tokenizer":..,"tokenizer_read":..,"train":"xxh128:..","valid":..}
+ *                                                     once an attempt, first: digests of what it opened (data_read.c)
  *   {"table":"event","step":50,"attempt":1,"kind":"checkpoint","text":"..."}     kinds: start resume checkpoint
  *                                                                              skipped (docs/gpu.md) uncovered damaged
  *   {"table":"run","attempt":1,"step":600,"state":"done","val_loss":3.9,"params":330048,"device":"cpu","text":""}

@@ -168,11 +168,15 @@ static int run_open(struct run *r, struct error *err)
     if (!status)
         status = open_data(r, threads, err);
     if (!status)
+        status = run_check_data(r, err);
+    if (!status)
         status = run_restore(r, &resumed, err);
     if (!status)
         status = save_tokenizer(r, err);
     if (!status)
         status = claim_directory(r->cfg, config_path, err);
+    if (!status)
+        status = run_claim_data(r, err);
     if (!status)
         remove_leftovers(r->options->dir);
     if (!status)
@@ -183,6 +187,7 @@ static int run_open(struct run *r, struct error *err)
     snprintf(text, sizeof text, "%s, %d threads", r->ops->name, threads);
     r->result->params = r->model.table.parameters;
     r->result->step = r->trainer.step;
+    status = run_log_data(r, err);
     for (int i = 0; !status && i < r->asides; i++)
         status = run_log_event(r, r->aside[i].kind, r->aside[i].text, err);
     return status ? status : run_log_event(r, resumed ? "resume" : "start", text, err);

@@ -46,7 +46,13 @@ int run_restore(struct run *r, bool *resumed, struct error *err);
 /* Digests of the data, as checkpoints hold them. */
 struct checkpoint_data run_data(const struct run *r);
 
+/* What was opened against what the run is to read, and has read before: STATUS_BAD_INPUT with both digests where they
+ * differ. Then, in a directory that is the run's, the digests are written beside its configuration (data_read.c). */
+int run_check_data(const struct run *r, struct error *err);
+int run_claim_data(const struct run *r, struct error *err);
+
 /* Lines of the journal. */
+int run_log_data(struct run *r, struct error *err); /* the digests of what was opened */
 int run_log_step(struct run *r, const struct step_report *report, struct error *err); /* nothing unless it is logged */
 /* The time of the next step that has none yet; a logged step has one before its line is written. */
 void run_log_time(struct run *r, double ms);

@@ -1,6 +1,6 @@
 /* A home: the directory that holds one database, its daemon's files and the run directories.
  *
- * HOME/taper.db  taper.lock  taper.sock  daemon.log  daemon.pid  runs/RUN/{config.json,log.txt,journal.jsonl,
+ * HOME/taper.db  taper.lock  taper.sock  daemon.log  daemon.pid  runs/RUN/{config.json,data.json,log.txt,journal.jsonl,
  * checkpoint.safetensors,folded.safetensors,samples.txt}  sweeps/SWEEP.yaml. Which home: --home, else TAPER_HOME, else
  * results/home. Nothing inside a home names the home's own path, so it may be moved while nobody writes to it. */
 #ifndef TAPER_HARNESS_BASE_HOME_H

@@ -166,6 +166,7 @@ int engine_open(struct engine *e, const struct engine_options *options, const ch
     if (!status)
         status = open_loop(e, err);
     if (!status) {
+        database_sync_begin(&e->sync, &e->loop, e->store, e->home.database);
         const struct executor_options executor = {
             .payload = payload, .slots = slots, .home = e->home.dir, .jobs_most = (int)n.jobs};
         make_executors(e, chosen, &executor);
@@ -195,8 +196,10 @@ void engine_close(struct engine *e)
     for (int i = 0; e->executors[i]; i++)
         e->executors[i]->destroy(e->executors[i]);
     if (e->looping) {
+        database_sync_close(&e->sync);
         uv_run(&e->loop, UV_RUN_DEFAULT); /* only closing handles are left */
         uv_loop_close(&e->loop);
+        database_sync_end(&e->sync);
     }
     store_close(e->store);
     home_fini(&e->home);

@@ -7,6 +7,7 @@
 
 #include "harness/base/command.h"
 #include "harness/base/options.h"
+#include "harness/daemon/database_sync.h"
 #include "harness/queue/scheduler.h"
 
 /* As given on the command line; zeroed means the defaults. */
@@ -58,6 +59,7 @@ struct engine {
     struct store *store;
     struct executor *executors[ENGINE_EXECUTORS + 1]; /* ends at NULL; new attempts go to the first */
     struct scheduler *scheduler;
+    struct database_sync sync;
     bool looping;
 };
 

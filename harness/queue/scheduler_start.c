@@ -26,6 +26,16 @@ static int write_config(const char *dir, const char *text, struct error *err)
     return status;
 }
 
+/* data.json, where there is none yet: what the training is to read. It adds what it read. */
+static int write_data(const char *dir, const char *text, struct error *err)
+{
+    char *path = file_join(dir, RUNDIR_DATA);
+    struct stat st;
+    int status = stat(path, &st) == 0 && st.st_size > 0 ? STATUS_OK : file_replace(path, text, strlen(text), err);
+    free(path);
+    return status;
+}
+
 /* A run that is to be done again starts in an empty directory. */
 static int clear_for_redo(struct scheduler *s, const char *run, const char *dir, struct error *err)
 {
@@ -39,8 +49,8 @@ static int clear_for_redo(struct scheduler *s, const char *run, const char *dir,
 static int prepare_dir(struct scheduler *s, const struct store_run *run, const char *dir, char **after, char **slurm,
                        struct error *err)
 {
-    char *config = NULL;
-    int status = store_queue_texts(s->o.store, run->id, &config, after, slurm, err);
+    char *config = NULL, *data = NULL;
+    int status = store_queue_texts(s->o.store, run->id, &config, &data, after, slurm, err);
     struct stat there;
     if (!status)
         status = clear_for_redo(s, run->id, dir, err);
@@ -50,7 +60,10 @@ static int prepare_dir(struct scheduler *s, const struct store_run *run, const c
         status = error_set(err, STATUS_BAD_INPUT, "%s: want the run's directory, found something else", dir);
     if (!status)
         status = write_config(dir, config, err);
+    if (!status)
+        status = write_data(dir, data, err);
     free(config);
+    free(data);
     return status;
 }
 

@@ -41,6 +41,16 @@ static const struct intake_table outcomes = {
     "UPDATE attempt SET outcome = ?3, outcome_text = ?7 WHERE run = ?1 AND attempt = ?2 "
     "AND (?4 IS NULL OR 1) AND (?5 IS NULL OR 1) AND (?6 IS NULL OR 1) AND (?8 IS NULL OR 1)"};
 
+/* What the training opened; the name's digest of the tokenizer is the run's, this is that of what it does. */
+static const struct column data_columns[] = {
+    {"attempt", VALUE_NEEDED}, {"corpus", VALUE_TEXT}, {"tokenizer_read", VALUE_TEXT},
+    {"train", VALUE_TEXT},     {"valid", VALUE_TEXT},  {NULL, 0},
+};
+static const struct intake_table data_read = {
+    "data", data_columns, 2,
+    "UPDATE attempt SET corpus = ?3, tokenizer = ?4, train_tokens = ?5, valid_tokens = ?6 WHERE run = ?1 AND attempt = "
+    "?2"};
+
 static const struct column fold_columns[] = {{"attempt", VALUE_COUNT}, {"fold_error", VALUE_REAL}, {NULL, 0}};
 static const struct intake_table folds = {
     "fold", fold_columns, 2, "UPDATE run SET fold_error = coalesce(?3, fold_error) WHERE id = ?1 AND " NOT_OVERTAKEN};
@@ -276,6 +286,8 @@ static int store_object(struct store *s, const char *run, const json_t *object, 
         return insert(s, &events, run, object, store_now(), offset, line, err);
     if (strcmp(table, "run") == 0)
         return store_outcome(s, run, object, line, err);
+    if (strcmp(table, "data") == 0)
+        return insert(s, &data_read, run, object, 0, 0, line, err);
     if (strcmp(table, "fold") == 0)
         return insert(s, &folds, run, object, 0, 0, line, err);
     snprintf(line->why, sizeof line->why, "no table '%.40s'", table);

@@ -4,9 +4,10 @@
  * neither waits for the other. Tables and columns are described in results/schema.sql.
  *
  * Durability: every function that changes something returns after its commit. A killed process loses nothing that was
- * returned. A power cut may lose the last seconds of attempts and journal rows (synchronous=NORMAL), which repeats no
- * finished training: a run found "running" from another boot is queued again and goes on from its checkpoint, and
- * journals are read again. What a person was told (submit, cancel, retry, pause) is on the disk (FULL).
+ * returned. A power cut may lose the last seconds of attempts and journal rows (synchronous=NORMAL; a daemon syncs what
+ * was written every two seconds), which repeats no finished training: a run found "running" from another boot is queued
+ * again and goes on from its checkpoint, and journals are read again. What a person was told (submit, cancel, retry,
+ * pause) is on the disk (FULL).
  *
  * Failures: a change is made whole or not at all. store_trouble() says whether it pays to try again later.
  * A store belongs to one thread. The lock's descriptor is close-on-exec. */
@@ -67,6 +68,9 @@ int store_group_begin(struct store *s, struct error *err);
 /* Commit, or with `keep` false undo. After a change that failed: undone, STATUS_FAILED with that change's trouble, and
  * err as that change left it. */
 int store_group_end(struct store *s, bool keep, struct error *err);
+
+/* Rows changed since it was opened: whether there is anything new. */
+int64_t store_changes(const struct store *s);
 
 /* UTC, microseconds since 1970. */
 int64_t store_now(void);

@@ -84,6 +84,17 @@ static int find_digests(struct store_identities *ids, const struct config *cfg, 
     return STATUS_OK;
 }
 
+int store_identity_digests(struct store_identities *ids, const struct config *cfg, const char **corpus,
+                           const char **tokenizer, struct error *err)
+{
+    int found, status = find_digests(ids, cfg, &found, err);
+    if (!status) {
+        *corpus = ids->data[found].corpus;
+        *tokenizer = ids->data[found].tokenizer;
+    }
+    return status;
+}
+
 int store_identities_prepare(struct store_identities *ids, const struct spec *spec, struct error *err)
 {
     int status = STATUS_OK, found;

@@ -82,6 +82,10 @@ int store_redo_done(struct store *s, const char *run, struct error *err);
 int store_identify(struct store_identities *ids, const struct config *cfg, char id[CONFIG_ID], const char **json,
                    struct error *err);
 
+/* The digests of a configuration's data, as the names of its runs have them; owned by ids. */
+int store_identity_digests(struct store_identities *ids, const struct config *cfg, const char **corpus,
+                           const char **tokenizer, struct error *err);
+
 /* Steps of migration: to[i] takes a database of version i + 1 to version i + 2. */
 struct store_migration {
     const char *sql;

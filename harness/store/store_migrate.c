@@ -39,6 +39,9 @@ static const struct store_migration steps[] = {
      "ROWID"},
     {"ALTER TABLE run ADD COLUMN slurm TEXT NOT NULL DEFAULT '';"
      "ALTER TABLE attempt ADD COLUMN note TEXT"},
+    {"ALTER TABLE run ADD COLUMN corpus TEXT; ALTER TABLE run ADD COLUMN tokenizer TEXT;"
+     "ALTER TABLE attempt ADD COLUMN corpus TEXT; ALTER TABLE attempt ADD COLUMN tokenizer TEXT;"
+     "ALTER TABLE attempt ADD COLUMN train_tokens TEXT; ALTER TABLE attempt ADD COLUMN valid_tokens TEXT"},
     {NULL},
 };
 

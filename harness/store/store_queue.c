@@ -94,10 +94,14 @@ int store_queue_delay(struct store *s, int64_t now, int64_t *when, struct error 
     return status;
 }
 
-int store_queue_texts(struct store *s, const char *run, char **config, char **after, char **slurm, struct error *err)
+int store_queue_texts(struct store *s, const char *run, char **config, char **data, char **after, char **slurm,
+                      struct error *err)
 {
-    *config = *after = *slurm = NULL;
-    sqlite3_stmt *row = store_prepare(s, "SELECT config, after, nullif(slurm, '') FROM run WHERE id = ?1", err);
+    *config = *data = *after = *slurm = NULL;
+    sqlite3_stmt *row = store_prepare(s,
+                                      "SELECT config, after, json_object('corpus', corpus, 'tokenizer', tokenizer), "
+                                      "nullif(slurm, '') FROM run WHERE id = ?1",
+                                      err);
     if (!row)
         return STATUS_FAILED;
     store_bind_text(row, 1, run);
@@ -105,8 +109,9 @@ int store_queue_texts(struct store *s, const char *run, char **config, char **af
     if (code == SQLITE_ROW) {
         const char *then = (const char *)sqlite3_column_text(row, 1);
         *config = memory_string((const char *)sqlite3_column_text(row, 0));
+        *data = memory_string((const char *)sqlite3_column_text(row, 2));
         *after = then && strcmp(then, "{}") != 0 ? memory_string(then) : NULL;
-        const char *options = (const char *)sqlite3_column_text(row, 2);
+        const char *options = (const char *)sqlite3_column_text(row, 3);
         *slurm = options ? memory_string(options) : NULL;
     } else {
         status = code == SQLITE_DONE ? store_refuse(s, err, "no run '%s'", run) : store_fail(s, err, "read a run");

@@ -23,9 +23,10 @@ int store_queue_mates(struct store *s, const char *sweep, const struct store_run
 /* The earliest not_before in the future among the queued; 0: none. */
 int store_queue_delay(struct store *s, int64_t now, int64_t *when, struct error *err);
 
-/* A run's configuration, what to do after it and what its jobs are given on Slurm, as the JSON that is stored; on the
- * heap. *after and *slurm are NULL for nothing. */
-int store_queue_texts(struct store *s, const char *run, char **config, char **after, char **slurm, struct error *err);
+/* A run's configuration, the digests of its data ({"corpus":..,"tokenizer":..}, null where not known), what to do after
+ * it and what its jobs are given on Slurm, as JSON; on the heap. *after and *slurm are NULL for nothing. */
+int store_queue_texts(struct store *s, const char *run, char **config, char **data, char **after, char **slurm,
+                      struct error *err);
 
 /* Whether an attempt has a checkpoint of a step that none before it had, of this training. */
 bool store_queue_progress(struct store *s, const char *run, int attempt);

@@ -63,10 +63,12 @@ static int insert_run(struct submission *sub, const char *id, const char *varian
     sqlite3_stmt *insert =
         store_prepare(sub->s,
                       "INSERT INTO run (id, sweep, variant, seed, state, created, wants, priority, position, slots, "
-                      "retries, timeout_us, steps, after, config, pack, shape, slurm) "
-                      "VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+                      "retries, timeout_us, steps, after, config, pack, shape, slurm, corpus, tokenizer) "
+                      "VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, "
+                      "?18, ?19)",
                       err);
-    if (!insert)
+    const char *corpus, *tokenizer;
+    if (!insert || store_identity_digests(sub->ids, cfg, &corpus, &tokenizer, err))
         return STATUS_FAILED;
     store_bind_text(insert, 1, id);
     store_bind_text(insert, 2, sub->spec->name);
@@ -87,6 +89,8 @@ static int insert_run(struct submission *sub, const char *id, const char *varian
     store_bind_int(insert, 15, limits->pack);
     store_bind_text(insert, 16, shape);
     store_bind_text(insert, 17, sub->spec->slurm ? sub->spec->slurm : "");
+    store_bind_text(insert, 18, corpus);
+    store_bind_text(insert, 19, tokenizer);
     return store_step(sub->s, insert, "queue a run", err);
 }
 

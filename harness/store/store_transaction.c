@@ -10,6 +10,11 @@ int64_t store_now(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
+int64_t store_changes(const struct store *s)
+{
+    return sqlite3_total_changes64(s->db);
+}
+
 int store_begin(struct store *s, bool full, struct error *err)
 {
     if (s->grouped)
