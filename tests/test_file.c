@@ -145,11 +145,24 @@ static void leftovers_alone_are_removed(void **state)
     file_remove_leftovers("/nowhere", "a");
 }
 
+static void directories_are_made(void **state)
+{
+    struct error err = {0};
+    struct stat st;
+    (void)state;
+    char *deep = file_join(folder, "a//b/c");
+    assert_int_equal(file_make_directories(deep, &err), STATUS_OK);
+    assert_true(stat(deep, &st) == 0 && S_ISDIR(st.st_mode));
+    assert_int_equal(file_make_directories(deep, &err), STATUS_OK);
+    assert_int_equal(file_make_directories("", &err), STATUS_BAD_INPUT);
+    free(deep);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-    const struct CMUnitTest tests[] = {CASE(old_until_committed), CASE(why_a_write_failed),
-                                       CASE(devices_are_written_to), CASE(directories_are_refused_at_once),
-                                       CASE(leftovers_alone_are_removed)};
+    const struct CMUnitTest tests[] = {CASE(old_until_committed),         CASE(why_a_write_failed),
+                                       CASE(devices_are_written_to),      CASE(directories_are_refused_at_once),
+                                       CASE(leftovers_alone_are_removed), CASE(directories_are_made)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -232,6 +232,8 @@ void file_map_close(struct file_map *m)
 
 int file_make_directories(const char *path, struct error *err)
 {
+    if (!*path)
+        return error_set(err, STATUS_BAD_INPUT, "want a directory, got an empty name");
     char *copy = memory_string(path);
     int status = STATUS_OK;
     for (char *at = copy + 1; !status; at++) {

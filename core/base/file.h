@@ -42,7 +42,8 @@ struct file_map {
 int file_map_open(struct file_map *m, const char *path, struct error *err);
 void file_map_close(struct file_map *m); /* fine on a zeroed one */
 
-/* Make a directory and its parents; fine when it is there. */
+/* Make a directory and its parents; fine when it is there. STATUS_BAD_INPUT when the path is empty, or is there and no
+ * directory. */
 int file_make_directories(const char *path, struct error *err);
 
 /* "a/b" from "a" and "b", on the heap; the caller frees it. Dies only when memory is out. */
