@@ -5,8 +5,6 @@
 
 #include "core/base/memory.h"
 
-enum { SCRATCH_LEAST = 16 << 20, SCRATCH_ALIGN = 256 };
-
 /* ----------------------------------------------------------------------------------------- lifecycle */
 
 int backend_create(struct backend **out, const struct backend_options *options, struct error *err)
@@ -127,18 +125,18 @@ void backend_release(struct backend *be, void *memory)
 void *backend_scratch(struct backend *be, size_t bytes)
 {
     struct scratch *s = &be->scratch;
-    bytes = (bytes + SCRATCH_ALIGN - 1) / SCRATCH_ALIGN * SCRATCH_ALIGN;
+    bytes = (bytes + GPU_SCRATCH_ALIGN - 1) / GPU_SCRATCH_ALIGN * GPU_SCRATCH_ALIGN;
     for (; s->current < s->count; s->current++, s->used = 0)
         if (s->bytes[s->current] - s->used >= bytes) {
             void *at = s->chunks[s->current] + s->used;
             s->used += bytes;
             return at;
         }
-    if (s->count == SCRATCH_CHUNKS) {
-        device_fail(be->device, "scratch memory in more than %d pieces", SCRATCH_CHUNKS);
+    if (s->count == GPU_SCRATCH_PIECES) {
+        device_fail(be->device, "scratch memory in more than %d pieces", GPU_SCRATCH_PIECES);
         return NULL;
     }
-    size_t whole = bytes > SCRATCH_LEAST ? bytes : SCRATCH_LEAST;
+    size_t whole = bytes > GPU_SCRATCH_LEAST ? bytes : GPU_SCRATCH_LEAST;
     void *chunk = backend_memory(be, whole);
     if (!chunk)
         return NULL;
@@ -171,7 +169,7 @@ static struct region *twinned(struct backend *be, const float *p)
         return NULL;
     }
     if (!r->twin)
-        r->twin = backend_memory(be, (r->bytes + 1) / 2 + SCRATCH_ALIGN);
+        r->twin = backend_memory(be, (r->bytes + 1) / 2 + GPU_SCRATCH_ALIGN);
     return r->twin ? r : NULL;
 }
 

@@ -7,17 +7,18 @@
 #ifndef TAPER_GPU_BACKEND_H
 #define TAPER_GPU_BACKEND_H
 
+#include "core/ops/gpu_scratch.h"
 #include "core/ops/ops.h"
 #include "gpu/device.h"
 #include "gpu/kernels.h"
 #include "gpu/regions.h"
 
-enum { GRAPH_KEYS = 64, SCRATCH_CHUNKS = 32, TILE_TABLES = 8 };
+enum { GRAPH_KEYS = 64, TILE_TABLES = 8 };
 
 /* Scratch memory: chunks that are kept, handed out from the front within an op. */
 struct scratch {
-    char *chunks[SCRATCH_CHUNKS];
-    size_t bytes[SCRATCH_CHUNKS];
+    char *chunks[GPU_SCRATCH_PIECES];
+    size_t bytes[GPU_SCRATCH_PIECES];
     int count, current;
     size_t used; /* of the current chunk */
 };

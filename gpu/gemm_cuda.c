@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "core/base/memory.h"
+#include "core/ops/gpu_scratch.h"
 #include "gpu/device_cuda.h"
 
-enum { WORKSPACE = 32 << 20, ALIGNMENT_MOST = 256 };
+enum { ALIGNMENT_MOST = 256 };
 
 /* What tells one product from another; compared by bytes. */
 struct product_key {
@@ -132,7 +133,7 @@ static bool describe(struct device *d, struct product *p, const struct gemm *g)
 
 static bool set_preferences(struct device *d, cublasLtMatmulPreference_t preference, const struct product_key *key)
 {
-    const uint64_t workspace = WORKSPACE;
+    const uint64_t workspace = GPU_PRODUCTS;
     /* Sums split over K are added up in the workspace, in order; "in place" would leave the order open. */
     const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
     const uint32_t a = (uint32_t)key->b_align, b = (uint32_t)key->a_align, c = (uint32_t)key->d_align;
@@ -193,9 +194,9 @@ static struct product *find(struct device *d, const struct gemm *g)
     if (!d->products)
         d->products = memory_alloc(1, sizeof *d->products);
     if (!d->blas_workspace)
-        d->blas_workspace = d->capturing ? NULL : device_allocate(d, WORKSPACE);
+        d->blas_workspace = d->capturing ? NULL : device_allocate(d, GPU_PRODUCTS);
     if (!d->blas_workspace) {
-        device_fail_as(d, STATUS_MEMORY, "out of memory: %d bytes asked for as cublasLt's workspace", WORKSPACE);
+        device_fail_as(d, STATUS_MEMORY, "out of memory: %d bytes asked for as cublasLt's workspace", GPU_PRODUCTS);
         return NULL;
     }
     struct matmul_cache *c = d->products;
@@ -239,7 +240,7 @@ void device_gemm(struct device *d, const struct gemm *g)
     if (!point(d, p, g))
         return;
     cublasStatus_t status = cublasLtMatmul(d->blas, p->operation, &one, g->b, p->a, g->a, p->b, &beta, g->d, p->d, g->d,
-                                           p->d, &p->algorithm, d->blas_workspace, WORKSPACE, d->stream);
+                                           p->d, &p->algorithm, d->blas_workspace, GPU_PRODUCTS, d->stream);
     if (status != CUBLAS_STATUS_SUCCESS)
         device_fail(d, "cublasLtMatmul of %d x %d x %d: %s", g->m, g->n, g->k, cublasLtGetStatusString(status));
 }

@@ -35,6 +35,8 @@ int main(void)
 #include "gpu/backend.h"
 #include "tests/gpu/libraries/simulated.h"
 #include "tests/gpu/sim_device.h"
+#include "core/model/gpu_memory.h"
+#include "core/ops/gpu_scratch.h"
 #include "core/model/model.h"
 #include "tests/support/data.h"
 #include "tests/support/tiny.h"
@@ -87,7 +89,7 @@ static int remove_folder(void **state)
 
 static struct config config_of(const char *device, const char *const *more)
 {
-    const char *pairs[20] = {
+    const char *pairs[24] = {
         device,           "train.steps=24",     "gate.warmup=6",   "gate.end=16",     "log.every=4",   "eval.every=0",
         "eval.tokens=64", "checkpoint.every=8", "sample.tokens=0", "data.size=20000", "precision=fp32"};
     int count = 11;
@@ -342,12 +344,45 @@ static void test_too_little_memory_is_refused(void **state)
     free(dir);
 }
 
+/* The most a whole run has of the device's memory, with its evaluations and its sample, is what is estimated before it
+ * starts, or somewhat less: in pieces of scratch of 16 MiB, and larger ones. The simulated device has no kernels to
+ * load, and its products no workspace. */
+static void test_memory_is_estimated(void **state)
+{
+    (void)state;
+    static const char *const shapes[][8] = {
+        {"train.batch=2", NULL},
+        {"model.mlp=swiglu", "model.d_model=32", "model.heads=4", "model.d_ff=1024", NULL},
+        {"model.norm=layernorm", "model.bias=true", "model.tied=false", "model.vocab=1000", NULL},
+        {"model.vocab=1400", "train.batch=192", "train.steps=2", "gate.warmup=1", "gate.end=2", NULL},
+    };
+    char name[] = "memory0";
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        for (int half = 0; half < 2; half++, name[6]++) {
+            const char *pairs[12] = {half ? "precision=bf16" : "precision=fp32", "train.steps=6", "sample.tokens=4"};
+            for (int k = 0; shapes[i][k]; k++)
+                pairs[3 + k] = shapes[i][k];
+            struct config cfg = config_of("device=cuda", pairs);
+            struct train_result result;
+            struct error err = {0};
+            sim_memory_peak();
+            if (train(name, &cfg, (struct train_options){0}, &result, &err))
+                fail_msg("%s", err.text);
+            size_t peak = sim_memory_peak();
+            struct gpu_memory need = gpu_memory_need(&cfg, half);
+            size_t counted = need.total - GPU_PRODUCTS;
+            if (peak > counted || counted > peak + ((size_t)5 << 20))
+                fail_msg("%s: %zu bytes counted, %zu taken", name, counted, peak);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_journal_is_the_cpus),          cmocka_unit_test(test_a_resumed_run_is_the_same),
-        cmocka_unit_test(test_a_skipped_step_is_in_the_journal), cmocka_unit_test(test_two_in_a_row_end_the_run),
-        cmocka_unit_test(test_too_little_memory_is_refused),     cmocka_unit_test(test_removals_are_the_cpus),
+        cmocka_unit_test(test_memory_is_estimated),       cmocka_unit_test(test_the_journal_is_the_cpus),
+        cmocka_unit_test(test_a_resumed_run_is_the_same), cmocka_unit_test(test_a_skipped_step_is_in_the_journal),
+        cmocka_unit_test(test_two_in_a_row_end_the_run),  cmocka_unit_test(test_too_little_memory_is_refused),
+        cmocka_unit_test(test_removals_are_the_cpus),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -84,8 +84,9 @@ static int save_tokenizer(struct run *r, struct error *err)
  */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
-/* Bytes that the open runs have not taken yet, but will at their first evaluation. */
-static size_t promised;
+/* What the open runs of the process take of a GPU, and what was free when the first of them came: they take most of it
+ * in the course of their steps. What other processes of ours will take is the daemon's to know. */
+static size_t promised, free_before;
 
 static int open_gpu(struct run *r, struct error *err)
 {
@@ -101,11 +102,14 @@ static int open_gpu(struct run *r, struct error *err)
     status = r->ops->create(&r->be, &options, err);
     if (!status) {
         library->memory(r->be, &free_bytes, &total_bytes);
-        free_bytes -= promised < free_bytes ? promised : free_bytes;
+        if (!promised)
+            free_before = free_bytes;
+        size_t left = free_before > promised ? free_before - promised : 0;
+        free_bytes = left < free_bytes ? left : free_bytes;
         status = gpu_memory_check(r->cfg, half, free_bytes, total_bytes, err);
     }
     if (!status)
-        promised += r->promised = gpu_memory_need(r->cfg, half).evaluation;
+        promised += r->promised = gpu_memory_need(r->cfg, half).total;
     return status ? error_wrap(err, "device: cuda") : STATUS_OK;
 }
 

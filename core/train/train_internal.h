@@ -15,7 +15,7 @@ struct run {
     struct train_result *result;
     const struct ops *ops;
     struct backend *be;
-    size_t promised; /* bytes of a GPU that it will take later */
+    size_t promised; /* bytes of a GPU that it takes in all */
     struct model model;
     struct trainer trainer;
     struct dataset data;

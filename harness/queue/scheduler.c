@@ -1,5 +1,6 @@
 /* The scheduler's life: its timers, recovery after a restart, and what is asked of it. scheduler_start.c: what starts;
- * scheduler_end.c: what ends; scheduler_devices.c: which GPU; scheduler_trouble.c: what holds everything up. */
+ * scheduler_end.c: what ends; scheduler_take.c: what a run gets; scheduler_devices.c: which GPUs are
+ * set aside; scheduler_trouble.c: what holds everything up. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -96,6 +97,7 @@ static int recover_run(struct scheduler *s, const char *run, struct error *err)
         ex->adopt(ex, attempt.handle, dir, attempt.attempt, &executing, &place, &why);
     struct job *job = scheduler_add(s, find_crew(s, ex, &attempt, executing), place, run, attempt.attempt);
     job->adopted = true;
+    scheduler_promise(s, job->crew, run, job->crew->live == 1);
     if (executing)
         scheduler_log(s, "run %s attempt %d taken over", run, attempt.attempt);
     else
@@ -194,7 +196,9 @@ int scheduler_unfinished(const struct scheduler *s)
 
 json_t *scheduler_pools(const struct scheduler *s)
 {
-    return waiting_pools(s->o.executors[0]);
+    json_t *pools = waiting_pools(s->o.executors[0]);
+    json_object_set_new(json_object_get(pools, "cuda"), "short", json_string(s->short_of));
+    return pools;
 }
 
 json_t *scheduler_to_json(const struct scheduler *s)

@@ -31,7 +31,11 @@
  * A run that failed on a GPU is tried on another one, if there is one that would do; until that is free, runs behind it
  * may pass. A GPU on which aside_after different runs in a row failed within half a minute of their start is set aside:
  * it gets no runs until somebody takes it back, also after a restart. What is a run's own (bad input, diverged, or it
- * fails on another GPU too) does not count, nor what is the machine's. All of a pack count as one.
+ * fails on another GPU too, where others get done) does not count, nor what is the machine's. All of a pack count as
+ * one.
+ *
+ * On a GPU a run is promised the memory that it will need (core/model/gpu_memory.h): runs that share one fit beside
+ * each other, one that does not waits, and one that no GPU can hold ends as input.
  *
  * While the store cannot be written (disk full, another writer), everything waits and is tried again: attempts go on,
  * ends are remembered, no new attempt starts. When a worker cannot be started, or meets a full disk, nothing is started

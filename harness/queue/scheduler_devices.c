@@ -1,6 +1,5 @@
-/* Which GPU a run gets, and which GPUs get no runs. A run that failed on a GPU tries another one the next time, and a
- * GPU on which run after run fails at once is set aside: alone it would fail all of the queue, since it is always free.
- */
+/* Which GPUs get no runs: one on which run after run fails at once is set aside. It is always free, so alone it would
+ * fail all of the queue. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +15,8 @@ struct device_failures {
     char device[SLOTS_DEVICE];
     char runs[SCHEDULER_ASIDE_MOST][CONFIG_ID];
     int count;
+    int credit; /* so many more failures there are taken for the run's own, if it failed elsewhere too */
 };
-
-/* ------------------------------------------------------------------------------------------------------ set aside */
 
 static struct device_failures *failures_of(struct scheduler *s, const char *device)
 {
@@ -32,11 +30,12 @@ static struct device_failures *failures_of(struct scheduler *s, const char *devi
     return f;
 }
 
-static void clear_failures(struct scheduler *s, const char *device)
+/* The row of failures is over: it works (credit), or somebody says so (none). */
+static void clear_failures(struct scheduler *s, const char *device, int credit)
 {
-    for (int i = 0; i < s->failing_count; i++)
-        if (strcmp(s->failing[i].device, device) == 0)
-            s->failing[i].count = 0;
+    struct device_failures *f = failures_of(s, device);
+    f->count = 0;
+    f->credit = credit;
 }
 
 /* Whether a run is among the failures, and no longer is. */
@@ -68,15 +67,21 @@ static void set_aside(struct scheduler *s, const struct job *job, struct device_
     scheduler_log(s, "device %s is set aside: %s; 'taper devices --use %s' takes it back", f->device, why, f->device);
 }
 
-/* What fails on another GPU too is the run's own, and counts against neither. */
+/* What fails on another GPU too, one that has just worked, is the run's own and counts against neither. Only so often
+ * before that one works again: it may have broken meanwhile. */
+static bool is_own(struct scheduler *s, struct device_failures *here, const char *run)
+{
+    bool elsewhere = false;
+    for (int i = 0; i < s->failing_count && here->credit > 0; i++)
+        elsewhere |= &s->failing[i] != here && strike_out(&s->failing[i], run);
+    here->credit -= elsewhere;
+    return elsewhere;
+}
+
 static void count_failure(struct scheduler *s, const struct job *job)
 {
-    const char *device = job->crew->grant.device;
-    struct device_failures *here = failures_of(s, device);
-    bool own = false;
-    for (int i = 0; i < s->failing_count; i++)
-        own |= &s->failing[i] != here && strike_out(&s->failing[i], job->run);
-    if (own || here->count == s->o.aside_after) /* that one is aside: its last runs end */
+    struct device_failures *here = failures_of(s, job->crew->grant.device);
+    if (is_own(s, here, job->run) || here->count == s->o.aside_after) /* that one is aside: its last runs end */
         return;
     strike_out(here, job->run); /* each run once */
     memcpy(here->runs[here->count++], job->run, CONFIG_ID);
@@ -92,7 +97,7 @@ void scheduler_judge_device(struct scheduler *s, const struct job *job, enum out
     if (crew->grant.pool != DEVICE_CUDA || s->o.aside_after < 1 || !crew->executor->slots)
         return;
     if (cause == OUTCOME_DONE || cause == OUTCOME_DIVERGED || cause == OUTCOME_TIMEOUT || (failed && !quick)) {
-        clear_failures(s, crew->grant.device); /* it works */
+        clear_failures(s, crew->grant.device, s->o.aside_after);
     } else if (failed && !job->adopted && !crew->blamed) {
         crew->blamed = true;
         count_failure(s, job);
@@ -115,44 +120,8 @@ int scheduler_recover_devices(struct scheduler *s, struct error *err)
 void scheduler_use_device(struct scheduler *s, const char *device)
 {
     reload(s, device, NULL, 0);
-    clear_failures(s, device);
+    clear_failures(s, device, 0);
     scheduler_log(s, "device %s is taken back", device);
     scheduler_changed(s);
     scheduler_kick(s);
-}
-
-/* ---------------------------------------------------------------------------------------------------------- taking */
-
-/* The GPU that the last attempt of a run failed on; false: it did not fail, or not on one. */
-static bool failed_on(const struct scheduler *s, const struct store_run *run, char device[SLOTS_DEVICE])
-{
-    struct store_attempt last = {0};
-    enum outcome cause;
-    bool failed =
-        run->attempts > 0 && run->device == DEVICE_CUDA &&
-        store_attempt_get(s->o.store, run->id, 0, &last, NULL) == STATUS_OK && last.device &&
-        outcome_parse(last.cause, &cause) &&
-        (cause == OUTCOME_FAILED || cause == OUTCOME_SIGNAL || cause == OUTCOME_MEMORY || cause == OUTCOME_TIMEOUT);
-    if (failed)
-        snprintf(device, SLOTS_DEVICE, "%.95s", last.device);
-    store_attempt_fini(&last);
-    return failed;
-}
-
-enum taking scheduler_take(struct scheduler *s, struct executor *ex, const struct store_run *run,
-                           struct slots_grant *grant)
-{
-    char avoid[SLOTS_DEVICE];
-    struct slots_wish wish = {.pool = run->device, .count = (int)run->slots};
-    if (failed_on(s, run, avoid))
-        wish.avoid = avoid;
-    if (ex->take(ex, &wish, grant))
-        return TAKING_DONE;
-    if (!wish.avoid)
-        return TAKING_WAITS;
-    wish.avoid = NULL;
-    if (!ex->take(ex, &wish, grant))
-        return TAKING_WAITS;
-    ex->give(ex, grant);
-    return TAKING_PASSED;
 }

@@ -42,8 +42,9 @@ struct scheduler {
     char trouble[512]; /* why the store cannot be used; "": it can, for all that is known */
     int64_t trouble_since;
     enum store_trouble trouble_kind;
-    bool told;      /* the log knows of it */
-    char held[512]; /* why nothing could be started the last time; "": it could */
+    bool told;          /* the log knows of it */
+    char short_of[256]; /* the memory that the first run of the queue waits for; "": it does not */
+    char held[512];     /* why nothing could be started the last time; "": it could */
     enum outcome held_why;
     int64_t held_since;
     uint64_t held_until; /* uv_now */
@@ -110,11 +111,21 @@ enum taking {
     TAKING_DONE,
     TAKING_WAITS,  /* nothing is free that would do: it is waited for, by all behind the run too */
     TAKING_PASSED, /* only the GPU that it failed on is: those behind it may have that */
+    TAKING_NEVER,  /* no GPU is large enough: it is the run that is wrong */
 };
 
-/* Take from an executor's pool what a run needs to start. */
+/* Take from an executor's pool what a run needs to start; short_of says it when that is memory. never: why, of
+ * TAKING_NEVER. */
 enum taking scheduler_take(struct scheduler *s, struct executor *ex, const struct store_run *run,
-                           struct slots_grant *grant);
+                           struct slots_grant *grant, struct error *never);
+
+/* Promise a run of a crew the memory that it needs of its GPU, if it has one; the first of them also what the process
+ * takes. */
+void scheduler_promise(struct scheduler *s, struct crew *crew, const char *run, bool first);
+
+/* How many of the runs that may join a crew (the first ones) fit beside it on its GPU; these have their memory
+ * promised. */
+int scheduler_fit_mates(struct scheduler *s, struct crew *crew, const struct store_run *mates, int count);
 
 /* A new job of a crew, in the list. */
 struct job *scheduler_add(struct scheduler *s, struct crew *crew, int place, const char *run, int attempt);

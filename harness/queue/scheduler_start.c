@@ -115,7 +115,7 @@ static int find_mates(struct scheduler *s, struct start *start, struct error *er
     if (most > 1)
         status =
             store_queue_mates(s->o.store, s->o.sweep, first, scheduler_clock(s), most - 1, &start->runs[1], &more, err);
-    start->count = 1 + more;
+    start->count = 1 + scheduler_fit_mates(s, start->crew, &start->runs[1], more);
     return status;
 }
 
@@ -192,21 +192,23 @@ static bool record_start(struct scheduler *s, struct start *start)
 /* TAKING_DONE when the attempts are begun: on their way, or refused, and that is recorded. */
 static enum taking start_run(struct scheduler *s, struct executor *ex, struct start *start)
 {
-    struct error err = {0};
-    const struct store_run *first = &start->runs[0];
+    struct error err = {0}, never = {0};
     struct crew *crew = start->crew = memory_alloc(1, sizeof *start->crew);
     crew->executor = ex;
-    enum taking taking = scheduler_take(s, ex, first, &crew->grant);
-    if (taking != TAKING_DONE) {
+    enum taking taking = scheduler_take(s, ex, &start->runs[0], &crew->grant, &never);
+    if (taking == TAKING_WAITS || taking == TAKING_PASSED) {
         free(crew);
         return taking;
     }
     crew->live = 1; /* while it is being made */
-    int status = find_mates(s, start, &err);
+    start->count = 1;
+    int status = taking == TAKING_NEVER ? STATUS_OK : find_mates(s, start, &err);
     crew->size = start->count;
+    if (taking == TAKING_NEVER)
+        err = never;
     if (status)
         scheduler_fault(s, store_trouble(s->o.store), err.text);
-    else if (record_start(s, start) && launch(s, start, &err) != STATUS_OK)
+    else if (record_start(s, start) && (taking == TAKING_NEVER || launch(s, start, &err) != STATUS_OK))
         for (int i = 0; i < start->count; i++)
             scheduler_refuse(s, start->jobs[i], &err);
     scheduler_leave(crew);
@@ -372,6 +374,7 @@ static void on_fill(uv_timer_t *timer)
         return;
     }
     ex->refresh(ex);
+    s->short_of[0] = '\0';
     fill_pool(s, DEVICE_CPU, &started);
     fill_pool(s, DEVICE_CUDA, &started);
     if (s->jobs && !uv_is_active((uv_handle_t *)&s->journal_timer))

@@ -143,14 +143,18 @@ static const char *say(struct store *store, const struct group *g, const json_t 
         say_due(store, g, now, to, room);
         return "delay";
     }
+    const char *memory = json_string_value(json_object_get(json_object_get(pools, "cuda"), "short"));
+    bool lacks = gpu && !g->ahead && memory && memory[0];
     if (g->ahead)
         snprintf(to, room, "behind %lld runs", (long long)g->ahead);
+    else if (lacks)
+        snprintf(to, room, "for memory of a GPU: %s", memory);
     else
         snprintf(to, room, "for %lld free %s slot%s", (long long)g->slots, gpu ? "GPU" : "CPU",
                  g->slots == 1 ? "" : "s");
     if (gpu)
         add_aside(pools, "; ", to, room);
-    return g->ahead ? "behind" : "free";
+    return g->ahead ? "behind" : lacks ? "memory" : "free";
 }
 
 static const char *text_at(const struct store_rows *rows, int column)

@@ -13,12 +13,13 @@
 #include "harness/store/store.h"
 
 /* {"cpu":{"widest":2,"free":0},"cuda":{"widest":0,"free":0,"missing":"...","aside":[..]}}: the most slots a run can
- * have, those free now, why there are none, and the GPUs that are set aside (slots_aside_json). A new reference. */
+ * have, those free now, why there are none, and the GPUs that are set aside (slots_aside_json). The scheduler
+ * adds "short": the memory that the first run of the queue waits for. A new reference. */
 json_t *waiting_pools(struct executor *ex);
 
 /* The queued runs of a sweep (NULL: all), grouped by what they wait for: [{"sweep":..,"runs":..,"why":"paused"|"needs"|
- * "delay"|"slots"|"behind"|"free","never":bool,"text":"100 runs of gpuq wait for a GPU: ..."}], a run once for every
- * sweep that wants it. never: nothing but another daemon, or a retry of what is needed, can start them. pools:
+ * "delay"|"slots"|"behind"|"memory"|"free","never":bool,"text":"100 runs of gpuq wait for a GPU: ..."}], a run once for
+ * every sweep that wants it. never: nothing but another daemon, or a retry of what is needed, can start them. pools:
  * borrowed; NULL: not known. now: UTC us. A new reference. */
 int waiting_collect(struct store *store, const char *sweep, const json_t *pools, int64_t now, json_t **out,
                     struct error *err);

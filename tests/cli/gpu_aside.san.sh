@@ -72,7 +72,7 @@ check 'all get done' timeout 60 "$TAPER" wait c
 
 # ---- every one of them
 echo GPU- > "$T/bad"
-cuda d 9
+cuda d 9 'run: {retries: 20}'
 check 'both fail' "$TAPER" submit "$T/d.yaml"
 check 'wait ends with the reason' refuses 1 '9 runs of d wait for a GPU: GPU-000-0000, GPU-111-0001 are set aside' timeout 60 "$TAPER" wait d
 check 'both are aside' same '000:True:True 111:True:True' "$(devices)"
@@ -95,10 +95,29 @@ script own <<< 'exit 1'
 cuda g 1 'run: {retries: 5}'
 check 'a run that fails everywhere fails' refuses 1 '' timeout 60 "$TAPER" run "$T/g.yaml" --retry-delay 0 --payload "$T/own"
 check 'none is aside' same '000:False:False 111:False:False' "$(devices)"
-cuda h 8 'run: {retries: 0}'
+cuda h 7 'run: {retries: 0}'
 echo GPU-000 > "$T/bad"
 check 'nor when it is not wanted' refuses 1 '' timeout 60 "$TAPER" run "$T/h.yaml" --payload "$T/work" --gpu-aside 0
 check 'none is aside' same '000:False:False 111:False:False' "$(devices)"
 check 'a number it is' refuses 2 'gpu-aside' "$TAPER" daemon --gpu-aside x
+
+# ---- memory: what shares a GPU must fit beside each other
+printf 'gpu GPU-000-0000 2000000000 0\n' > "$FAKE_NVML"
+: > "$T/bad"
+touch "$T/hold"
+check 'a daemon with four slots on a small GPU' daemon --payload "$T/work" --slots gpu:4
+cuda m 4
+check 'four runs' "$TAPER" submit "$T/m.yaml"
+check 'two of them fit' poll 20 is 2 "SELECT count(*) FROM run WHERE state = 'running'"
+check 'the others are told' says '2 runs of m wait for memory of a GPU: run ' "$TAPER" status
+check 'with the numbers' says ' MiB are not promised to others' "$TAPER" status
+check 'devices shows what is promised' says ' promised; 2 of 4 runs' "$TAPER" devices
+printf 'sweep: large\nbase: {device: cuda, train.batch: 4096}\n' > "$T/large.yaml"
+rm "$T/hold"
+check 'all are done in turn' timeout 60 "$TAPER" wait m
+check 'one that no GPU can hold' "$TAPER" submit "$T/large.yaml"
+check 'fails' refuses 1 '' timeout 60 "$TAPER" wait large
+check 'at once and alone, with the numbers' is 'input,1' "SELECT cause, attempt FROM attempt JOIN run ON run.id = attempt.run WHERE sweep = 'large' AND text LIKE 'the run takes about % MiB (%), the largest GPU has 1907 MiB; %'"
+check 'the daemon ends' "$TAPER" daemon --stop
 check 'no process is left' poll 10 nothing_left
 done_testing

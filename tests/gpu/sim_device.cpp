@@ -38,6 +38,7 @@ struct queued {
 
 struct attention_plan {
     struct attention_graph graph;
+    size_t workspace;
 };
 
 struct device {
@@ -468,13 +469,15 @@ extern "C" struct attention_plan *device_attention_plan(struct device *d, const 
             attention_graph_backward(&plan->graph, s, true);
         else
             attention_graph_forward(&plan->graph, s);
+        /* what cuDNN wants for dq by a product */
+        plan->workspace = backward ? 2 * (size_t)s->B * (size_t)s->H * (size_t)s->T * (size_t)s->T : 0;
     }
     return plan.get();
 }
 
-extern "C" size_t device_attention_workspace(const struct attention_plan *)
+extern "C" size_t device_attention_workspace(const struct attention_plan *plan)
 {
-    return 0;
+    return plan->workspace;
 }
 
 extern "C" void device_attention_run(struct device *d, struct attention_plan *plan,
