@@ -7,32 +7,58 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/base/memory.h"
 #include "core/base/rundir.h"
+#include "harness/base/process.h"
 #include "harness/store/store_connection.h"
 #include "harness/store/store_internal.h"
 #include "harness/store/store_rebuild.h"
 
-enum { PATIENCE_MS = 250 };
+enum { PATIENCE_MS = 250, GONE_TRIES = 200 };
 
 /* A reader that holds one snapshot for hours makes the log grow; cut it back to this when it is over. */
 #define LOG_LIMIT "67108864"
 
+/* Process of the lock's holder as the file says, with a terminator. */
+static void read_holder(int lock, char *holder, size_t room)
+{
+    ssize_t got = pread(lock, holder, room - 1, 0);
+    holder[got > 0 ? got : 0] = '\0';
+    holder[strcspn(holder, "\n")] = '\0';
+}
+
+/* A process that was killed while it started another leaves the descriptor to that one until it executes: the holder is
+ * gone then, and the lock will be in a moment. */
+static int lock_when_gone(int lock, char *holder, size_t room)
+{
+    struct process_row row;
+    for (int i = 0; i < GONE_TRIES; i++) {
+        if (flock(lock, LOCK_EX | LOCK_NB) == 0)
+            return 0;
+        if (errno != EWOULDBLOCK)
+            return -1;
+        read_holder(lock, holder, room);
+        if (!holder[0] || (process_read((pid_t)strtol(holder, NULL, 10), &row) == 0 && row.state != 'Z'))
+            break;
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
+    errno = EWOULDBLOCK;
+    return -1;
+}
+
 /* The lock lives as long as the descriptor: a killed process leaves none behind, whatever its file says. */
 static int take_lock(struct store *s, const struct home *home, struct error *err)
 {
+    char holder[64] = "";
     s->lock = open(home->lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (s->lock < 0)
         return error_errno(err, STATUS_FAILED, errno, "%s: cannot open", home->lock);
-    if (flock(s->lock, LOCK_EX | LOCK_NB) != 0) {
+    if (lock_when_gone(s->lock, holder, sizeof holder) != 0) {
         if (errno != EWOULDBLOCK)
             return error_errno(err, STATUS_FAILED, errno, "%s: cannot lock", home->lock);
-        char holder[64] = "";
-        ssize_t got = pread(s->lock, holder, sizeof holder - 1, 0);
-        holder[got > 0 ? got : 0] = '\0';
-        holder[strcspn(holder, "\n")] = '\0';
         s->trouble = STORE_BUSY;
         return error_set(err, STATUS_FAILED, "home %s is in use by process %s; one daemon or 'taper run' at a time",
                          home->dir, holder[0] ? holder : "(unknown)");
