@@ -2,6 +2,8 @@
 #ifndef TAPER_CORE_BASE_RUNDIR_H
 #define TAPER_CORE_BASE_RUNDIR_H
 
+#include "core/base/error.h"
+
 #define RUNDIR_CONFIG     "config.json"
 #define RUNDIR_LOG        "log.txt"
 #define RUNDIR_JOURNAL    "journal.jsonl"
@@ -13,5 +15,10 @@
 #define RUNDIR_SAMPLES    "samples.txt"
 #define RUNDIR_EXIT       "exit.json"
 #define RUNDIR_TOKENIZER  "tokenizer" /* a directory */
+#define RUNDIR_LOCK       "lock"      /* where the directory itself cannot be locked */
+
+/* Be the only one who writes in a directory, which is there: until *lock, a close-on-exec descriptor, is closed.
+ * STATUS_STOPPED: another is. */
+int rundir_lock(const char *dir, int *lock, struct error *err);
 
 #endif
