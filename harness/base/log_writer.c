@@ -13,10 +13,10 @@
 
 #include "core/base/memory.h"
 
-static int open_file(struct log_writer *w)
+static int open_file(struct log_writer *w, int create)
 {
     struct stat st;
-    w->fd = open(w->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    w->fd = open(w->path, O_WRONLY | create | O_APPEND | O_CLOEXEC, 0666);
     w->size = w->fd >= 0 && fstat(w->fd, &st) == 0 ? st.st_size : 0;
     return w->fd < 0 ? -1 : 0;
 }
@@ -24,7 +24,7 @@ static int open_file(struct log_writer *w)
 int log_writer_open(struct log_writer *w, const char *path, struct error *err)
 {
     *w = (struct log_writer){.path = memory_string(path), .most = LOG_BYTES, .fd = -1};
-    if (open_file(w) != 0) {
+    if (open_file(w, 0) != 0 && errno != ENOENT) {
         int status = error_errno(err, STATUS_FAILED, errno, "%s: cannot open", path);
         free(w->path);
         w->path = NULL;
@@ -38,7 +38,7 @@ static void rotate(struct log_writer *w)
     char *older = memory_format("%s.1", w->path);
     if (rename(w->path, older) == 0) {
         close(w->fd);
-        open_file(w);
+        open_file(w, O_CREAT);
     } else if (ftruncate(w->fd, 0) == 0) {
         w->size = 0; /* no second file to be had: the bound matters more than the old lines */
     }
@@ -65,7 +65,7 @@ static void flush_out(struct log_writer *w)
     if (!w->pending)
         return;
     if (w->fd < 0)
-        open_file(w);
+        open_file(w, O_CREAT);
     if (w->size + (off_t)w->pending > w->most)
         rotate(w);
     char note[96];

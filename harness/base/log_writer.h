@@ -28,7 +28,7 @@ struct log_writer {
     char last[160]; /* the last line that was not empty, cut */
 };
 
-/* Open for appending. */
+/* Open for appending. One that is not there is made by the first line. */
 int log_writer_open(struct log_writer *w, const char *path, struct error *err);
 
 /* Take in bytes; whole lines are in the file when it returns. */

@@ -96,6 +96,11 @@ int process_open(const struct process_id *id)
     return fd;
 }
 
+int process_open_child(pid_t pid)
+{
+    return (int)syscall(SYS_pidfd_open, pid, 0); /* close-on-exec by itself */
+}
+
 int process_signal(int pidfd, int signal)
 {
     return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);

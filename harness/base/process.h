@@ -41,6 +41,9 @@ int process_identify(pid_t pid, struct process_id *id, struct error *err);
  * still counts: its pid cannot be reused. The caller closes it. */
 int process_open(const struct process_id *id);
 
+/* The same of our child that was not reaped yet, which needs no proof. */
+int process_open_child(pid_t pid);
+
 /* Signal through a pidfd; 0, or -1 with errno (ESRCH: gone). */
 int process_signal(int pidfd, int signal);
 

@@ -90,11 +90,11 @@ static int spawn(struct executor_job *job, struct executor_words *a, int go, str
     return STATUS_OK;
 }
 
-/* Our child: there, if only as a zombie, until we reap it. */
+/* Our child: there, if only as a zombie, until we reap it. So its number is its own, and need not be proved. */
 static int identify(struct executor_job *job, struct error *err)
 {
     int status = process_identify(job->id.pid, &job->id, err);
-    if (!status && (job->pidfd = process_open(&job->id)) < 0)
+    if (!status && (job->pidfd = process_open_child(job->id.pid)) < 0)
         status = error_errno(err, STATUS_FAILED, errno, "cannot watch process %d", (int)job->id.pid);
     return status ? status : watch(job, err);
 }

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "core/base/file.h"
+#include "core/base/rundir.h"
 #include "core/train/train.h"
 #include "harness/verbs/commands.h"
 #include "harness/spec/config_yaml.h"
@@ -67,14 +67,10 @@ static int lock_directory(const char *dir, struct error *err)
     int status = file_make_directories(dir, err);
     if (status)
         return status;
-    char *path = file_join(dir, "lock");
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0)
-        status = error_errno(err, STATUS_FAILED, errno, "%s: cannot open", path);
-    else if (flock(fd, LOCK_EX | LOCK_NB) != 0)
-        status = error_set(err, STATUS_FAILED, "%s: another process is training there", dir);
-    free(path);
-    return status;
+    int lock;
+    status = rundir_lock(dir, &lock, err);
+    return status == STATUS_STOPPED ? error_set(err, STATUS_FAILED, "%s: another process is training there", dir)
+                                    : status;
 }
 
 /* A directory in which nothing was written but the lock is not left behind. */
@@ -84,13 +80,13 @@ static void leave_directory(const char *dir)
     int count = scandir(dir, &entries, NULL, NULL), others = 0;
     for (int i = 0; i < count; i++) {
         const char *name = entries[i]->d_name;
-        others += strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && strcmp(name, "lock") != 0;
+        others += strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && strcmp(name, RUNDIR_LOCK) != 0;
         free(entries[i]);
     }
     free(entries);
     if (count < 0 || others > 0)
         return;
-    char *lock = file_join(dir, "lock");
+    char *lock = file_join(dir, RUNDIR_LOCK);
     unlink(lock);
     rmdir(dir);
     free(lock);

@@ -14,7 +14,7 @@
  * polling, and reaches exactly the process it is meant for, from a daemon that adopted it too.
  *
  * Before it does anything it waits for one byte on the go descriptor; when that closes first it ends without a trace.
- * It holds a lock on DIR/lock of every run that has not ended, so that no run directory has two writers.
+ * It holds the lock (rundir_lock) of every run that has not ended, so that no run directory has two writers.
  *
  * When a run ends its DIR/exit.json says how it went (struct supervisor_end), written aside and renamed; in a pack that
  * may be long before the process ends. Its own exit status is the outcome's (0 to 6), 128+signal, or one of enum

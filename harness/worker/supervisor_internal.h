@@ -13,7 +13,7 @@ struct member {
     struct supervisor_end end;
     struct log_writer log;
     char *dir; /* absolute; "." where there is one run */
-    int lock;  /* DIR/lock */
+    int lock;  /* rundir_lock */
     bool told; /* its part of the first step is over; end says how */
     bool over; /* exit.json is written */
     bool timed_out;

@@ -53,16 +53,12 @@ static int open_member(struct supervisor *s, struct member *m, const struct supe
     }
     if (status)
         return error_errno(err, STATUS_FAILED, errno, "%s", run->dir);
-    char *path = file_join(m->dir, "lock");
-    m->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (m->lock < 0)
-        status = error_errno(err, STATUS_FAILED, errno, "%s", path);
-    else if (flock(m->lock, LOCK_EX | LOCK_NB) != 0)
-        status = error_set(err, STATUS_STOPPED, "%s: another worker is in this run directory", run->dir);
-    free(path);
+    status = rundir_lock(m->dir, &m->lock, err);
+    if (status == STATUS_STOPPED)
+        error_set(err, status, "%s: another worker is in this run directory", run->dir);
     if (status)
         return status;
-    path = file_join(m->dir, RUNDIR_LOG);
+    char *path = file_join(m->dir, RUNDIR_LOG);
     status = log_writer_open(&m->log, path, err);
     free(path);
     m->timeout_at = run->timeout > 0 ? s->begin + run->timeout : 0;

@@ -31,8 +31,9 @@ check 'every run has its loss, its parameters, its host and device' is 10 \
 check 'every attempt has its cause, use of resources, revision and libraries' is 10 \
     "SELECT count(*) FROM attempt WHERE cause = 'done' AND code = 0 AND cpu_us > 0 AND peak_bytes > 0 AND revision <> '' AND json_valid(libraries)"
 check 'both slots were used' is 'cpu:0 cpu:1' "SELECT group_concat(slot, ' ') FROM (SELECT DISTINCT slot FROM attempt ORDER BY slot)"
-files() { local f; for f in config.json log.txt journal.jsonl checkpoint.safetensors samples.txt exit.json; do [ "$(ls "$TAPER_HOME"/runs/*/$f | wc -l)" -eq 10 ] || { echo "$f"; return 1; }; done; }
+files() { local f; for f in config.json journal.jsonl checkpoint.safetensors samples.txt exit.json; do [ "$(ls "$TAPER_HOME"/runs/*/$f | wc -l)" -eq 10 ] || { echo "$f"; return 1; }; done; }
 check 'every run directory has its files' files
+check 'and none that is empty' [ -z "$(find "$TAPER_HOME/runs" -type f -empty)" ]
 check 'a seed of its own gives another loss' is 10 'SELECT count(DISTINCT val_loss) FROM run'
 check 'the same run alone gives the same loss' bash -c '
     run=$("$TAPER" query --csv "SELECT id FROM run LIMIT 1" | tail -1 | tr -d "\r")

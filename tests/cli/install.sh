@@ -10,7 +10,7 @@ install install > "$root/install.log" 2>&1
 that "make install" $?
 sed 's/^/# /' "$root/install.log"
 prefix=$root/dest/opt/taper
-for file in bin/taper share/man/man1/taper.1 share/bash-completion/completions/taper share/zsh/site-functions/_taper \
+for file in bin/taper lib/taper/taper-supervisor share/man/man1/taper.1 share/bash-completion/completions/taper share/zsh/site-functions/_taper \
     share/doc/taper/CHANGELOG.md share/taper/experiments/demo.yaml; do
     [ -s "$prefix/$file" ]
     that "$file" $?
