@@ -12,7 +12,8 @@ struct store {
     sqlite3 *db;
     enum store_mode mode;
     enum store_trouble trouble;
-    int lock; /* descriptor; -1: none */
+    int lock;    /* descriptor; -1: none */
+    bool leased; /* and what its file says is ours */
     char *path;
     int patience;
     bool full_sync;
@@ -78,6 +79,10 @@ int store_redo_done(struct store *s, const char *run, struct error *err);
 /* The id and the JSON of a finished configuration; the text is good until the next call. */
 int store_identify(struct store_identities *ids, const struct config *cfg, char id[CONFIG_ID], const char **json,
                    struct error *err);
+
+/* Take HOME/taper.lock, or say who has it; let it go. */
+int store_lease_take(struct store *s, const struct home *home, struct error *err);
+void store_lease_drop(struct store *s);
 
 /* Steps of migration: to[i] takes a database of version i + 1 to version i + 2. */
 struct store_migration {

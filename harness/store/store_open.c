@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,31 +18,6 @@ enum { PATIENCE_MS = 250 };
 
 /* A reader that holds one snapshot for hours makes the log grow; cut it back to this when it is over. */
 #define LOG_LIMIT "67108864"
-
-/* The lock lives as long as the descriptor: a killed process leaves none behind, whatever its file says. */
-static int take_lock(struct store *s, const struct home *home, struct error *err)
-{
-    s->lock = open(home->lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (s->lock < 0)
-        return error_errno(err, STATUS_FAILED, errno, "%s: cannot open", home->lock);
-    if (flock(s->lock, LOCK_EX | LOCK_NB) != 0) {
-        if (errno != EWOULDBLOCK)
-            return error_errno(err, STATUS_FAILED, errno, "%s: cannot lock", home->lock);
-        char holder[64] = "";
-        ssize_t got = pread(s->lock, holder, sizeof holder - 1, 0);
-        holder[got > 0 ? got : 0] = '\0';
-        holder[strcspn(holder, "\n")] = '\0';
-        s->trouble = STORE_BUSY;
-        return error_set(err, STATUS_FAILED, "home %s is in use by process %s; one daemon or 'taper run' at a time",
-                         home->dir, holder[0] ? holder : "(unknown)");
-    }
-    char self[32];
-    int length = snprintf(self, sizeof self, "%ld\n", (long)getpid());
-    /* For the message above only; on a full disk it stays empty. */
-    if (ftruncate(s->lock, 0) != 0 || pwrite(s->lock, self, (size_t)length, 0) != length)
-        errno = 0;
-    return STATUS_OK;
-}
 
 /* "file:" URI of a path: everything that means something in a URI is escaped. */
 static char *uri_of(const char *path)
@@ -154,7 +128,7 @@ static int open_once(struct store **out, const struct home *home, enum store_mod
 {
     struct store *s = memory_alloc(1, sizeof *s);
     *s = (struct store){.mode = mode, .lock = -1, .path = memory_string(home->database)};
-    int status = mode == STORE_WRITE ? take_lock(s, home, err) : STATUS_OK;
+    int status = mode == STORE_WRITE ? store_lease_take(s, home, err) : STATUS_OK;
     if (!status)
         status = check_not_lost(home, err);
     if (!status)
@@ -224,7 +198,7 @@ int store_rebuild_open(struct store **out, const struct home *home, bool force, 
     struct home beside = *home;
     beside.database = s->path;
     *out = NULL;
-    int status = take_lock(s, home, err);
+    int status = store_lease_take(s, home, err);
     if (!status)
         status = check_may_rebuild(home, force, err);
     for (int i = 0; i < DATABASE_FILES && !status; i++) { /* of a rebuild that was killed */
@@ -286,8 +260,7 @@ void store_close(struct store *s)
     if (!s)
         return;
     close_connection(s);
-    if (s->lock >= 0)
-        close(s->lock);
+    store_lease_drop(s);
     free(s->path);
     free(s);
 }
