@@ -10,7 +10,7 @@
 
 json_t *waiting_pools(struct executor *ex)
 {
-    json_t *pools = json_object();
+    json_t *pools = json_pack("{s:s}", "executor", ex->name);
     static const char *const names[] = {"cpu", "cuda"};
     static const int devices[] = {DEVICE_CPU, DEVICE_CUDA};
     for (int i = 0; i < 2; i++)
@@ -125,7 +125,12 @@ static const char *say(struct store *store, const struct group *g, const json_t 
         snprintf(to, room, "behind %lld runs", (long long)g->ahead);
         return "behind";
     }
-    snprintf(to, room, "for %lld free %s slot%s", (long long)g->slots, gpu ? "GPU" : "CPU", g->slots == 1 ? "" : "s");
+    const char *executor = json_string_value(json_object_get(pools, "executor"));
+    if (executor && strcmp(executor, "local") != 0)
+        snprintf(to, room, "to be handed to %s (--max-jobs)", executor);
+    else
+        snprintf(to, room, "for %lld free %s slot%s", (long long)g->slots, gpu ? "GPU" : "CPU",
+                 g->slots == 1 ? "" : "s");
     return "free";
 }
 

@@ -12,8 +12,8 @@
 #include "harness/queue/executor.h"
 #include "harness/store/store.h"
 
-/* {"cpu":{"widest":2,"free":0},"cuda":{"widest":0,"free":0,"missing":"..."}}: the most slots a run can have, those free
- * now, and why there are none. A new reference. */
+/* {"executor":"local","cpu":{"widest":2,"free":0},"cuda":{"widest":0,"free":0,"missing":"..."}}: the most slots a run
+ * can have, those free now, and why there are none. A new reference. */
 json_t *waiting_pools(struct executor *ex);
 
 /* The queued runs of a sweep (NULL: all), grouped by what they wait for: [{"sweep":..,"runs":..,"why":"paused"|"needs"|

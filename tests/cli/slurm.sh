@@ -65,6 +65,8 @@ check 'two have the node' poll 30 running four 2
 check 'two wait in the queue' poll 20 note_has four 'PENDING \((Resources|Priority)\)'
 check 'and no more than two' [ "$(squeue -h -t pending | wc -l)" -le 2 ]
 check 'status says for what' bash -c '"$TAPER" status four | grep -qE "job [0-9]+ PENDING \("'
+check 'and that the others wait for their turn there' bash -c '"$TAPER" status four | grep -q "to be handed to slurm"'
+check 'devices says that what is here is of no use' bash -c '"$TAPER" devices | grep -q "hands its runs to slurm"'
 kill_daemon
 check 'the next daemon' cluster --max-jobs 2
 kill_daemon
