@@ -31,6 +31,12 @@ check 'options are checked' refuses 2 '7 errors' "$TAPER" run --executor slurm "
 check 'with the nearest one' grep -q "partion.*partition" "$T/err"
 check 'and what is not theirs to say' grep -q -- '--hold is set by taper itself' "$T/err"
 
+sweep asked 1 'run: {slurm: {cpus: 2, time: 5m}}'
+check 'a dry run asks Slurm' bash -c '"$TAPER" submit --dry-run "$1" 2>&1 | grep -q "slurm: .*Job [0-9]* to start"' - "$T/asked.yaml"
+sweep asked 1 'run: {slurm: {partition: nowhere}}'
+check 'and has its refusal' refuses 2 'nvalid partition' "$TAPER" submit --dry-run "$T/asked.yaml"
+check 'where there is none it says so' bash -c 'PATH=/nowhere "$TAPER" submit --dry-run "$1" 2>&1 | /usr/bin/grep -q "slurm: sbatch --test-only: sbatch: No such file"' - "$T/asked.yaml"
+
 # ---- the same numbers as here, one by one and in packs
 dump() {
     query 'SELECT run, step, tokens, ce, aux, lr, gate, grad_norm, scale_mean, logit_rms, entropy FROM step ORDER BY run, step'
