@@ -113,6 +113,34 @@ scontrol update "NodeName=$node" State=RESUME 2> /dev/null # unless it came back
 check 'it goes on when the node is back' poll 60 is 'running,3' "SELECT state, attempts FROM run WHERE sweep = 'low'"
 "$TAPER" cancel --wait low > "$T/log"
 
+# ---- a stop of everything
+long last 14
+submit last
+check 'one runs' poll 30 saved last 1
+check 'the daemon ends its workers' "$TAPER" daemon --stop --workers
+check 'Slurm has none of them' poll 20 no_jobs
+check 'which are queued, with a checkpoint' is 'queued,stopped,0' "SELECT r.state, a.cause, r.failures FROM run r JOIN attempt a ON a.run = r.id WHERE r.sweep = 'last'"
+check 'a daemon' cluster
+check 'goes on with it' poll 30 is 'running,2' "SELECT state, attempts FROM run WHERE sweep = 'last'"
+check 'and can kill it' "$TAPER" daemon --stop --kill
+check 'Slurm has none of them' poll 20 no_jobs
+foreground() { # as by hand: INT once it runs
+    local pid status
+    "$TAPER" run --executor slurm --grace 2 "$T/last.yaml" > "$T/run.log" 2>&1 &
+    pid=$!
+    poll 30 is 'running' "SELECT state FROM run WHERE sweep = 'last'"
+    kill -INT $pid
+    wait $pid
+    status=$?
+    [ $status -eq 3 ] && no_jobs && return
+    echo "status $status"
+    cat "$T/run.log"
+    return 1
+}
+check 'in the foreground an interrupt does the same' foreground
+check 'a daemon' cluster
+"$TAPER" cancel --wait last > "$T/log"
+
 # ---- what never starts
 long nowhere 5 'run: {slurm: {partition: nowhere}}'
 submit nowhere
