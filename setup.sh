@@ -1,6 +1,11 @@
 #!/usr/bin/env bash
 # Install the Debian packages taper is built from and tested with; says what it installs, does nothing when all is there.
+#   ./setup.sh [test]     test: also what only some tests use, which are skipped without
 set -eu
+if [ $# -gt 1 ] || [ "${1:-test}" != test ]; then
+    echo "setup.sh: want nothing or 'test', got '$*'" >&2
+    exit 2
+fi
 packages=(
     gcc g++ make pkg-config libc6-dev       # building (C++ only for the tests of the CUDA kernels)
     libopenblas-openmp-dev                  # matrix products on the CPU
@@ -10,6 +15,7 @@ packages=(
     gnuplot-nox curl sqlite3                # figures, downloads, a shell for the database
     libcmocka-dev clang-14 libclang-rt-14-dev libomp-14-dev valgrind # tests: second compiler, sanitizers, leaks
 )
+[ $# -eq 0 ] || packages+=(slurm-wlm munge) # a private cluster: docs/slurm.md
 if ! command -v dpkg-query > /dev/null || ! command -v apt-get > /dev/null; then
     echo "setup.sh: this machine has no apt; install the equivalents of: ${packages[*]}" >&2
     exit 1

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 static int bad_slots(struct error *err, const char *pool, const char *value)
 {
@@ -139,6 +140,28 @@ static void make_executors(struct engine *e, const struct executor_kind *chosen,
             e->executors[count++] = kind->create(&e->loop, options);
 }
 
+/* Whoever took the home writes to the database now: whatever this process did yet would be to its damage. Workers go
+ * on, as after a kill, and are the other's. */
+static void on_lease(uv_timer_t *timer)
+{
+    struct engine *e = timer->data;
+    struct error err = {0};
+    if (store_lease_beat(e->store, &err) == STATUS_OK)
+        return;
+    if (e->log)
+        e->log(e->arg, err.text);
+    _exit(1);
+}
+
+static void keep_lease(struct engine *e)
+{
+    uv_timer_init(&e->loop, &e->lease);
+    e->lease.data = e;
+    /* Soon after the start, since two may have begun at the same moment. */
+    uv_timer_start(&e->lease, on_lease, 1000, 1000 * STORE_LEASE_S);
+    uv_unref((uv_handle_t *)&e->lease);
+}
+
 int engine_open(struct engine *e, const struct engine_options *options, const char *home, const char *sweep,
                 void (*log)(void *arg, const char *text), void (*changed)(void *arg), void *arg, struct error *err)
 {
@@ -170,6 +193,9 @@ int engine_open(struct engine *e, const struct engine_options *options, const ch
         const struct executor_options executor = {
             .payload = payload, .slots = slots, .home = e->home.dir, .jobs_most = (int)n.jobs};
         make_executors(e, chosen, &executor);
+        e->log = log;
+        e->arg = arg;
+        keep_lease(e);
         struct scheduler_options scheduler = {.loop = &e->loop,
                                               .home = &e->home,
                                               .store = e->store,
@@ -196,6 +222,7 @@ void engine_close(struct engine *e)
     for (int i = 0; e->executors[i]; i++)
         e->executors[i]->destroy(e->executors[i]);
     if (e->looping) {
+        uv_close((uv_handle_t *)&e->lease, NULL);
         database_sync_close(&e->sync);
         uv_run(&e->loop, UV_RUN_DEFAULT); /* only closing handles are left */
         uv_loop_close(&e->loop);

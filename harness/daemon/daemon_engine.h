@@ -60,6 +60,9 @@ struct engine {
     struct executor *executors[ENGINE_EXECUTORS + 1]; /* ends at NULL; new attempts go to the first */
     struct scheduler *scheduler;
     struct database_sync sync;
+    uv_timer_t lease; /* the store's sign of life */
+    void (*log)(void *arg, const char *text);
+    void *arg;
     bool looping;
 };
 

@@ -58,8 +58,9 @@ static int do_live(struct requests *r, const json_t *request, json_t **body, str
     (void)request, (void)err;
     if (r->slots)
         slots_refresh(r->slots);
-    *body = json_pack("{s:o, s:o}", "runs", r->scheduler ? scheduler_to_json(r->scheduler) : json_array(), "slots",
-                      r->slots ? slots_to_json(r->slots) : json_null());
+    *body = json_pack("{s:o, s:o, s:o}", "runs", r->scheduler ? scheduler_to_json(r->scheduler) : json_array(), "slots",
+                      r->slots ? slots_to_json(r->slots) : json_null(), "pools",
+                      r->scheduler ? scheduler_pools(r->scheduler) : json_null());
     return STATUS_OK;
 }
 

@@ -58,6 +58,8 @@ struct executor_job {
     int64_t journal; /* bytes of its runs' journals when last looked at: a sign of life */
 };
 
+enum { SLURM_STRAYS = 16 };
+
 struct executor_slurm {
     struct executor base; /* first */
     uv_loop_t *loop;
@@ -75,6 +77,8 @@ struct executor_slurm {
     double looked, files; /* when the last look began; when to look for exit.json next */
     int unreachable;      /* looks in a row that failed */
     double unreachable_since;
+    char strays[SLURM_STRAYS][SLURM_ID]; /* the last jobs that were nobody's */
+    unsigned stray;
     bool no_accounting;
     bool destroyed;
 };

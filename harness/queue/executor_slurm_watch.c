@@ -18,11 +18,19 @@ static void on_cancelled(void *arg, const struct slurm_reply *reply)
     (void)arg, (void)reply; /* what became of it, the next look at the queue shows */
 }
 
-/* A held job of this home that nobody knows: an sbatch that was killed, or a daemon that was, has left it. */
+/* A job of this home that nobody knows. A held one was left by an sbatch that was killed, or a daemon that was. One
+ * that runs was believed lost, and what became of its run since must not meet it. Each is told once; asked again until
+ * it is gone. */
 static void cancel_unknown(struct executor_slurm *ex, const struct slurm_row *row)
 {
-    const char *const words[] = {"scancel", "--state=PENDING", row->id, NULL};
-    slurm_say(ex, "slurm: job %s (%s) is nobody's: cancelled", row->id, row->name);
+    const char *const words[] = {"scancel", row->id, NULL};
+    bool told = false;
+    for (int i = 0; i < SLURM_STRAYS; i++)
+        told |= strcmp(ex->strays[i], row->id) == 0;
+    if (!told) {
+        slurm_say(ex, "slurm: job %s (%s) is nobody's: cancelled", row->id, row->name);
+        memcpy(ex->strays[ex->stray++ % SLURM_STRAYS], row->id, SLURM_ID);
+    }
     slurm_call(ex->calls, words, on_cancelled, NULL);
 }
 
@@ -74,11 +82,10 @@ static void take_row(struct executor_slurm *ex, const struct slurm_row *row, uin
         row->name[tag] != '-')
         return;
     struct executor_job *job = job_of(ex, row);
-    if (!job) {
-        if (is_held(row))
-            cancel_unknown(ex, row);
+    if (!job && row->phase != SLURM_OVER && row->phase != SLURM_ENDING)
+        cancel_unknown(ex, row);
+    if (!job)
         return;
-    }
     if (!is_due(job, look))
         return;
     if (job->phase == JOB_UNSURE)

@@ -12,10 +12,12 @@
 #include "core/base/memory.h"
 #include "core/base/rundir.h"
 #include "harness/queue/executor_words.h"
+#include "harness/queue/slurm_calls.h"
+#include "harness/queue/slurm_state.h"
 #include "harness/spec/spec_slurm.h"
 
 /* sbatch's --signal takes whole seconds up to this. */
-enum { GRACE_MOST_S = 65535 };
+enum { GRACE_MOST_S = 65535, TRY_TIMEOUT_S = 20 };
 
 /* ------------------------------------------------------------------------------------------ the script */
 
@@ -168,6 +170,14 @@ static int make_words(struct words *w, const struct slurm_script *script, const 
     return w->full ? error_set(err, STATUS_BAD_INPUT, "slurm: more than %d words for sbatch", w->most - 1) : STATUS_OK;
 }
 
+static void free_words(char **words)
+{
+    for (int i = 0; words[i]; i++) {
+        free(words[i]);
+        words[i] = NULL;
+    }
+}
+
 int slurm_script_write(const struct slurm_script *script, const struct executor_launch *launch, char **words, int most,
                        struct error *err)
 {
@@ -183,13 +193,59 @@ int slurm_script_write(const struct slurm_script *script, const struct executor_
         fclose(out);
         status = file_replace(path, text, size, err);
     }
-    for (int i = 0; status && i < w.count; i++) {
-        free(words[i]);
-        words[i] = NULL;
-    }
+    if (status)
+        free_words(words);
     json_decref(options);
     free(text);
     free(path);
     free(name);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ a question */
+
+struct answer {
+    bool answered, fine;
+    char *text;
+    size_t room;
+};
+
+static void on_answer(void *arg, const struct slurm_reply *reply)
+{
+    struct answer *a = arg;
+    a->answered = reply->answered;
+    a->fine = reply->answered && reply->code == 0;
+    slurm_reply_text(reply, a->text, a->room);
+}
+
+int slurm_script_try(const char *options, const char *device, double grace, char *text, size_t room, struct error *err)
+{
+    char *words[SLURM_WORDS_MOST] = {NULL};
+    struct words w = {words, 0, SLURM_WORDS_MOST, false};
+    const struct executor_run run = {.dir = "/", .attempt = 1};
+    const struct executor_launch launch = {.runs = &run, .count = 1, .device = device, .grace = grace};
+    const struct slurm_script script = {.name = "taper-try"};
+    struct answer a = {.text = text, .room = room};
+    json_t *object = options ? json_loads(options, 0, NULL) : NULL;
+    uv_loop_t loop;
+    int status = make_words(&w, &script, &launch, "--wrap=true", object, err);
+    json_decref(object);
+    if (!status) {
+        add(&w, "--test-only");
+        /* Options end at a script, and this has none. */
+        uv_loop_init(&loop);
+        struct slurm_calls *calls = slurm_calls_create(&loop, TRY_TIMEOUT_S);
+        slurm_call(calls, (const char *const *)words, on_answer, &a);
+        uv_run(&loop, UV_RUN_DEFAULT);
+        slurm_calls_destroy(calls);
+        uv_run(&loop, UV_RUN_DEFAULT);
+        uv_loop_close(&loop);
+        if (!a.answered)
+            status = error_set(err, STATUS_FAILED, "sbatch --test-only: %s", text);
+        else if (!a.fine)
+            status =
+                error_set(err, slurm_refuses(text) ? STATUS_BAD_INPUT : STATUS_FAILED, "sbatch --test-only: %s", text);
+    }
+    free_words(words);
     return status;
 }

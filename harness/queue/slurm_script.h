@@ -16,4 +16,8 @@ struct slurm_script {
 int slurm_script_write(const struct slurm_script *script, const struct executor_launch *launch, char **words, int most,
                        struct error *err);
 
+/* Ask Slurm whether it would take a job with these options (a JSON object, spec_slurm.h), and wait for the answer,
+ * which is sbatch's line in text (room bytes). STATUS_BAD_INPUT: it would not. STATUS_FAILED: it could not be asked. */
+int slurm_script_try(const char *options, const char *device, double grace, char *text, size_t room, struct error *err);
+
 #endif

@@ -10,7 +10,7 @@
 
 json_t *waiting_pools(struct executor *ex)
 {
-    json_t *pools = json_object();
+    json_t *pools = json_pack("{s:s}", "executor", ex->name);
     static const char *const names[] = {"cpu", "cuda"};
     static const int devices[] = {DEVICE_CPU, DEVICE_CUDA};
     for (int i = 0; i < 2; i++)
@@ -143,16 +143,20 @@ static const char *say(struct store *store, const struct group *g, const json_t 
         say_due(store, g, now, to, room);
         return "delay";
     }
+    const char *executor = json_string_value(json_object_get(pools, "executor"));
+    const bool local = !executor || strcmp(executor, "local") == 0;
     const char *memory = json_string_value(json_object_get(json_object_get(pools, "cuda"), "short"));
-    bool lacks = gpu && !g->ahead && memory && memory[0];
+    bool lacks = gpu && local && !g->ahead && memory && memory[0];
     if (g->ahead)
         snprintf(to, room, "behind %lld runs", (long long)g->ahead);
     else if (lacks)
         snprintf(to, room, "for memory of a GPU: %s", memory);
+    else if (!local)
+        snprintf(to, room, "to be handed to %s (--max-jobs)", executor);
     else
         snprintf(to, room, "for %lld free %s slot%s", (long long)g->slots, gpu ? "GPU" : "CPU",
                  g->slots == 1 ? "" : "s");
-    if (gpu)
+    if (gpu && local)
         add_aside(pools, "; ", to, room);
     return g->ahead ? "behind" : lacks ? "memory" : "free";
 }

@@ -12,9 +12,9 @@
 #include "harness/queue/executor.h"
 #include "harness/store/store.h"
 
-/* {"cpu":{"widest":2,"free":0},"cuda":{"widest":0,"free":0,"missing":"...","aside":[..]}}: the most slots a run can
- * have, those free now, why there are none, and the GPUs that are set aside (slots_aside_json). The scheduler
- * adds "short": the memory that the first run of the queue waits for. A new reference. */
+/* {"executor":"local","cpu":{"widest":2,"free":0},"cuda":{"widest":0,"free":0,"missing":"...","aside":[..]}}: the most
+ * slots a run can have, those free now, why there are none, and the GPUs that are set aside (slots_aside_json). The
+ * scheduler adds "short": the memory that the first run of the queue waits for. A new reference. */
 json_t *waiting_pools(struct executor *ex);
 
 /* The queued runs of a sweep (NULL: all), grouped by what they wait for: [{"sweep":..,"runs":..,"why":"paused"|"needs"|

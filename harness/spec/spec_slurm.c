@@ -47,7 +47,7 @@ static bool is_memory(const char *text)
     return digits > 0 && digits < 12 && (!text[digits] || (strchr("KMGT", text[digits]) && !text[digits + 1]));
 }
 
-/* What a job's life hangs on is ours to say. */
+/* What a job's life hangs on is ours to say, abbreviated too. */
 static const char *is_ours(const char *word)
 {
     static const char *const ours[] = {"hold",      "parsable",  "requeue", "no-requeue", "job-name", "signal",
@@ -55,7 +55,7 @@ static const char *is_ours(const char *word)
                                        "test-only", "open-mode", "ntasks",  "nodes",      "clusters", NULL};
     size_t length = strcspn(word + 2, "=");
     for (int i = 0; ours[i]; i++)
-        if (strlen(ours[i]) == length && strncmp(word + 2, ours[i], length) == 0)
+        if (strncmp(word + 2, ours[i], length) == 0)
             return ours[i];
     return NULL;
 }

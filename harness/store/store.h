@@ -1,6 +1,7 @@
 /* The store: a home's SQLite database, and every change that is made to it.
  *
- * One process writes: it holds HOME/taper.lock (flock) for as long as it has the store open. Any number read. WAL, so
+ * One process writes: it holds HOME/taper.lock (flock, and a lease for other machines: store_lease.c) for as long as it
+ * has the store open. Any number read. WAL, so
  * neither waits for the other. Tables and columns are described in results/schema.sql.
  *
  * Durability: every function that changes something returns after its commit. A killed process loses nothing that was
@@ -54,6 +55,12 @@ int store_own_views(struct store *s, struct error *err);
 /* Run statements that make temporary tables and views, of this connection alone, and touch nothing else. `name` is what
  * they make, for errors. */
 int store_make_temporary(struct store *s, const char *name, const char *sql, struct error *err);
+
+/* The sign of life of a writer, due every so many seconds: by it one on another machine, where the lock may not be
+ * seen, knows that the home is taken. STATUS_STOPPED: another has taken it all the same, and nothing more may be
+ * written. */
+enum { STORE_LEASE_S = 10 };
+int store_lease_beat(struct store *s, struct error *err);
 
 /* Of the last call that failed. */
 enum store_trouble store_trouble(const struct store *s);

@@ -12,7 +12,8 @@ struct store {
     sqlite3 *db;
     enum store_mode mode;
     enum store_trouble trouble;
-    int lock; /* descriptor; -1: none */
+    int lock;    /* descriptor; -1: none */
+    bool leased; /* and what its file says is ours */
     char *path;
     int patience;
     bool full_sync;
@@ -85,6 +86,9 @@ int store_identify(struct store_identities *ids, const struct config *cfg, char 
 /* The digests of a configuration's data, as the names of its runs have them; owned by ids. */
 int store_identity_digests(struct store_identities *ids, const struct config *cfg, const char **corpus,
                            const char **tokenizer, struct error *err);
+/* Take HOME/taper.lock, or say who has it; let it go. */
+int store_lease_take(struct store *s, const struct home *home, struct error *err);
+void store_lease_drop(struct store *s);
 
 /* Steps of migration: to[i] takes a database of version i + 1 to version i + 2. */
 struct store_migration {

@@ -5,9 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/base/memory.h"
@@ -17,72 +15,10 @@
 #include "harness/store/store_internal.h"
 #include "harness/store/store_rebuild.h"
 
-enum { PATIENCE_MS = 250, LOCK_PATIENCE_MS = 5000, LOCK_PAUSE_MS = 20 };
+enum { PATIENCE_MS = 250 };
 
 /* A reader that holds one snapshot for hours makes the log grow; cut it back to this when it is over. */
 #define LOG_LIMIT "67108864"
-
-/* Who the lock's file says has it; "" when it does not say. */
-static void read_holder(int lock, char *to, size_t room)
-{
-    ssize_t got = pread(lock, to, room - 1, 0);
-    to[got > 0 ? got : 0] = '\0';
-    to[strcspn(to, "\n")] = '\0';
-}
-
-/* A daemon that was killed while it started a worker leaves the lock to that child until it has become the worker,
- * which on a busy machine takes its time. So a lock whose holder is gone is waited for. */
-static bool lock_within(int lock, int patience_ms)
-{
-    struct process_row row;
-    char holder[64];
-    for (int ms = 0;; ms += LOCK_PAUSE_MS) {
-        if (flock(lock, LOCK_EX | LOCK_NB) == 0)
-            return true;
-        const int code = errno;
-        read_holder(lock, holder, sizeof holder);
-        const pid_t pid = (pid_t)strtol(holder, NULL, 10);
-        const bool lives = pid > 0 && process_read(pid, &row) == 0 && row.state != 'Z';
-        errno = code;
-        if (code != EWOULDBLOCK || ms >= patience_ms || lives)
-            return false;
-        nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_MS * 1000000L}, NULL);
-    }
-}
-
-/* The lock lives as long as the descriptor: a killed process leaves none behind, whatever its file says. */
-static int take_lock(struct store *s, const struct home *home, struct error *err)
-{
-    s->lock = open(home->lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (s->lock < 0)
-        return error_errno(err, STATUS_FAILED, errno, "%s: cannot open", home->lock);
-    if (!lock_within(s->lock, LOCK_PATIENCE_MS)) {
-        if (errno != EWOULDBLOCK)
-            return error_errno(err, STATUS_FAILED, errno, "%s: cannot lock", home->lock);
-        char holder[64];
-        read_holder(s->lock, holder, sizeof holder);
-        s->trouble = STORE_BUSY;
-        return error_set(err, STATUS_FAILED, "home %s is in use by process %s; one daemon or 'taper run' at a time",
-                         home->dir, holder[0] ? holder : "(unknown)");
-    }
-    char self[32];
-    int length = snprintf(self, sizeof self, "%ld\n", (long)getpid());
-    /* For the message above and store_is_held. In place: a full disk would have no block for what was cut first. */
-    if (pwrite(s->lock, self, (size_t)length, 0) != length || ftruncate(s->lock, length) != 0)
-        errno = 0;
-    return STATUS_OK;
-}
-
-bool store_is_held(const struct home *home)
-{
-    struct process_row row;
-    long holder = 0;
-    FILE *in = fopen(home->lock, "re");
-    bool named = in && fscanf(in, "%ld", &holder) == 1 && holder > 0;
-    if (in)
-        fclose(in);
-    return named && process_read((pid_t)holder, &row) == 0 && row.state != 'Z';
-}
 
 /* "file:" URI of a path: everything that means something in a URI is escaped. */
 static char *uri_of(const char *path)
@@ -193,7 +129,7 @@ static int open_once(struct store **out, const struct home *home, enum store_mod
 {
     struct store *s = memory_alloc(1, sizeof *s);
     *s = (struct store){.mode = mode, .lock = -1, .path = memory_string(home->database)};
-    int status = mode == STORE_WRITE ? take_lock(s, home, err) : STATUS_OK;
+    int status = mode == STORE_WRITE ? store_lease_take(s, home, err) : STATUS_OK;
     if (!status)
         status = check_not_lost(home, err);
     if (!status)
@@ -263,7 +199,7 @@ int store_rebuild_open(struct store **out, const struct home *home, bool force, 
     struct home beside = *home;
     beside.database = s->path;
     *out = NULL;
-    int status = take_lock(s, home, err);
+    int status = store_lease_take(s, home, err);
     if (!status)
         status = check_may_rebuild(home, force, err);
     for (int i = 0; i < DATABASE_FILES && !status; i++) { /* of a rebuild that was killed */
@@ -325,8 +261,7 @@ void store_close(struct store *s)
     if (!s)
         return;
     close_connection(s);
-    if (s->lock >= 0)
-        close(s->lock);
+    store_lease_drop(s);
     free(s->path);
     free(s);
 }

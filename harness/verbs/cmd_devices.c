@@ -43,10 +43,13 @@ static json_t *collect(const char *given)
 {
     struct home home = {0};
     struct client *client = NULL;
-    json_t *reply = NULL, *slots = NULL;
+    json_t *reply = NULL, *slots = NULL, *executor = NULL;
     if (home_init(&home, given, false, NULL) == STATUS_OK && client_open(&client, &home, NULL) == STATUS_OK && client &&
         client_ask(client, "live", NULL, &reply, NULL) == STATUS_OK)
         slots = json_incref(json_object_get(reply, "slots"));
+    executor = json_incref(json_object_get(json_object_get(reply, "pools"), "executor"));
+    if (json_is_null(slots)) /* its runs go elsewhere */
+        slots = NULL;
     bool by_daemon = slots != NULL;
     client_close(client);
     json_decref(reply);
@@ -55,6 +58,7 @@ static json_t *collect(const char *given)
     home_fini(&home);
     json_object_set_new(slots, "daemon", json_boolean(by_daemon));
     json_object_set_new(slots, "missing", backend_missing());
+    json_object_set_new(slots, "executor", executor ? executor : json_null());
     return slots;
 }
 
@@ -114,10 +118,15 @@ static void print_text(const json_t *all)
                json_string_value(json_object_get(row, "processors")),
                json_is_true(json_object_get(row, "used")) ? ", taken" : "");
     print_gpus(json_object_get(all, "gpu"));
+    const char *executor = json_string_value(json_object_get(all, "executor"));
     if (missing && missing[0])
         printf("  no run on a GPU can start: %s\n", missing);
-    puts(json_is_true(json_object_get(all, "daemon")) ? "as the daemon has them"
-                                                      : "no daemon: what one would have without options");
+    if (json_is_true(json_object_get(all, "daemon")))
+        puts("as the daemon has them");
+    else if (executor)
+        printf("of no use to the daemon, which hands its runs to %s\n", executor);
+    else
+        puts("no daemon: what one would have without options");
 }
 
 /* all is taken. */

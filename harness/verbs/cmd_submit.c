@@ -5,8 +5,33 @@
 #include "harness/daemon/client.h"
 #include "harness/verbs/commands.h"
 #include "harness/base/options.h"
+#include "harness/queue/slurm_script.h"
+#include "harness/spec/spec.h"
 #include "harness/daemon/submit.h"
 #include "harness/verbs/spec_print.h"
+
+/* Whether Slurm would take the jobs of a sweep that says what they are to be given; on standard error, since it is no
+ * part of what would be queued. Where there is no Slurm that is said, and no fault. */
+static int try_slurm(const char *path, struct error *err)
+{
+    struct spec spec;
+    struct config cfg;
+    char text[300];
+    struct error why = {0};
+    int status = spec_load(&spec, path, stderr, err);
+    if (status || !spec.slurm || spec.run_count == 0) {
+        spec_fini(&spec);
+        return status;
+    }
+    spec_run(&spec, 0, &cfg);
+    status = slurm_script_try(spec.slurm, cfg.device == DEVICE_CPU ? "cpu" : "cuda", 30, text, sizeof text, &why);
+    if (status == STATUS_BAD_INPUT)
+        status = error_set(err, status, "%s", why.text);
+    else
+        fprintf(stderr, "slurm: %s\n", status ? why.text : text);
+    spec_fini(&spec);
+    return status == STATUS_BAD_INPUT ? status : STATUS_OK;
+}
 
 static int submit_exec(int argc, char **argv, struct error *err)
 {
@@ -31,6 +56,8 @@ static int submit_exec(int argc, char **argv, struct error *err)
         status = client_ask_home(&home, "submit", body, &reply, &by_daemon, err);
     else
         json_decref(body);
+    if (!status && dry)
+        status = try_slurm(argv[1], err);
     if (!status && as_json) {
         json_dumpf(reply, stdout, JSON_INDENT(2));
         putchar('\n');
@@ -45,7 +72,8 @@ static int submit_exec(int argc, char **argv, struct error *err)
 }
 
 static const struct option_row submit_options[] = {
-    {"dry-run", 'n', NULL, "say which runs are new, changed, kept or dropped, and do nothing"},
+    {"dry-run", 'n', NULL,
+     "say which runs are new, changed, kept or dropped, and do nothing; with run: slurm: Slurm is asked too"},
     {"json", 0, NULL, "print the counts as JSON"},
     OPTION_HOME,
     {0},

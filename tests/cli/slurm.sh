@@ -31,6 +31,12 @@ check 'options are checked' refuses 2 '7 errors' "$TAPER" run --executor slurm "
 check 'with the nearest one' grep -q "partion.*partition" "$T/err"
 check 'and what is not theirs to say' grep -q -- '--hold is set by taper itself' "$T/err"
 
+sweep asked 1 'run: {slurm: {cpus: 2, time: 5m}}'
+check 'a dry run asks Slurm' bash -c '"$TAPER" submit --dry-run "$1" 2>&1 | grep -q "slurm: .*Job [0-9]* to start"' - "$T/asked.yaml"
+sweep asked 1 'run: {slurm: {partition: nowhere}}'
+check 'and has its refusal' refuses 2 'nvalid partition' "$TAPER" submit --dry-run "$T/asked.yaml"
+check 'where there is none it says so' bash -c 'PATH=/nowhere "$TAPER" submit --dry-run "$1" 2>&1 | /usr/bin/grep -q "slurm: sbatch --test-only: sbatch: No such file"' - "$T/asked.yaml"
+
 # ---- the same numbers as here, one by one and in packs
 dump() {
     query 'SELECT run, step, tokens, ce, aux, lr, gate, grad_norm, scale_mean, logit_rms, entropy FROM step ORDER BY run, step'
@@ -65,6 +71,8 @@ check 'two have the node' poll 30 running four 2
 check 'two wait in the queue' poll 20 note_has four 'PENDING \((Resources|Priority)\)'
 check 'and no more than two' [ "$(squeue -h -t pending | wc -l)" -le 2 ]
 check 'status says for what' bash -c '"$TAPER" status four | grep -qE "job [0-9]+ PENDING \("'
+check 'and that the others wait for their turn there' bash -c '"$TAPER" status four | grep -q "to be handed to slurm"'
+check 'devices says that what is here is of no use' bash -c '"$TAPER" devices | grep -q "hands its runs to slurm"'
 kill_daemon
 check 'the next daemon' cluster --max-jobs 2
 kill_daemon
@@ -104,6 +112,34 @@ check 'which counts for nothing' poll 30 is 'node,0' "SELECT a.cause, r.failures
 scontrol update "NodeName=$node" State=RESUME 2> /dev/null # unless it came back by itself
 check 'it goes on when the node is back' poll 60 is 'running,3' "SELECT state, attempts FROM run WHERE sweep = 'low'"
 "$TAPER" cancel --wait low > "$T/log"
+
+# ---- a stop of everything
+long last 14
+submit last
+check 'one runs' poll 30 saved last 1
+check 'the daemon ends its workers' "$TAPER" daemon --stop --workers
+check 'Slurm has none of them' poll 20 no_jobs
+check 'which are queued, with a checkpoint' is 'queued,stopped,0' "SELECT r.state, a.cause, r.failures FROM run r JOIN attempt a ON a.run = r.id WHERE r.sweep = 'last'"
+check 'a daemon' cluster
+check 'goes on with it' poll 30 is 'running,2' "SELECT state, attempts FROM run WHERE sweep = 'last'"
+check 'and can kill it' "$TAPER" daemon --stop --kill
+check 'Slurm has none of them' poll 20 no_jobs
+foreground() { # as by hand: INT once it runs
+    local pid status
+    "$TAPER" run --executor slurm --grace 2 "$T/last.yaml" > "$T/run.log" 2>&1 &
+    pid=$!
+    poll 30 is 'running' "SELECT state FROM run WHERE sweep = 'last'"
+    kill -INT $pid
+    wait $pid
+    status=$?
+    [ $status -eq 3 ] && no_jobs && return
+    echo "status $status"
+    cat "$T/run.log"
+    return 1
+}
+check 'in the foreground an interrupt does the same' foreground
+check 'a daemon' cluster
+"$TAPER" cancel --wait last > "$T/log"
 
 # ---- what never starts
 long nowhere 5 'run: {slurm: {partition: nowhere}}'
