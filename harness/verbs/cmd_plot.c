@@ -4,6 +4,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "harness/base/names.h"
 #include "harness/base/progress.h"
 #include "harness/results/plot_figure.h"
 #include "harness/results/plot_metric.h"
@@ -59,7 +60,8 @@ static int one_figure(struct result_verb *v, const char *id, bool metric, const 
  * reason to leave out the rest. */
 static int all_figures(struct result_verb *v, enum plot_format format, const char *dir, struct error *err)
 {
-    int made = 0, failed = 0, status = file_make_directories(dir, err);
+    struct names failed = {0};
+    int made = 0, status = file_make_directories(dir, err);
     if (status)
         return status;
     struct progress_line line;
@@ -75,13 +77,17 @@ static int all_figures(struct result_verb *v, enum plot_format format, const cha
         if (one)
             fprintf(stderr, "%s\n", why.text);
         made += !one;
-        failed += one && !empty;
+        if (one && !empty)
+            names_add(&failed, id);
         free(path);
         free(name);
     }
-    if (failed > 0)
-        return error_set(err, STATUS_FAILED, "%d figure%s could not be drawn", failed, failed > 1 ? "s" : "");
-    return made > 0 ? STATUS_OK : error_set(err, STATUS_FAILED, "no figure has anything to draw");
+    if (failed.count > 0)
+        status = error_set(err, STATUS_FAILED, "could not be drawn: %s", failed.text);
+    else if (made == 0)
+        status = error_set(err, STATUS_FAILED, "no figure has anything to draw");
+    names_fini(&failed);
+    return status;
 }
 
 static int plot_exec(int argc, char **argv, struct error *err)

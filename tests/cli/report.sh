@@ -65,6 +65,15 @@ check 'those with one do not, having no radial part' is 1 "SELECT max(bounded) <
 check 'every table goes to a folder' \
     bash -c '"$TAPER" table all --out "$1/t" --format tex && [ "$(ls "$1/t"/table-*.tex | wc -l)" = 7 ]' - "$T"
 
+if command -v sqlite3 > /dev/null; then
+    mkdir "$T/torn" && "$TAPER" query 'SELECT 1' > "$T/o" && cp "$TAPER_HOME"/taper.db* "$T/torn"
+    sqlite3 "$T/torn/taper.db" 'DROP TABLE bench'
+    check 'a table that fails stops no other, and is named' refuses 1 'could not be made: table-decode, table-last-token' \
+        "$TAPER" table all --home "$T/torn" --out "$T/u"
+    check 'all others are there' same 5 "$(ls "$T/u" | wc -l)"
+else
+    skip 'a table that fails stops no other' 'no sqlite3 on this machine'
+fi
 check 'a table that is not there' refuses_silently 2 "no table 'table-x'" "$TAPER" table table-x
 check 'a sweep that is not there' refuses_silently 2 'tiny' "$TAPER" table table-runs --sweep tinny
 check 'a table format that is not there' refuses_silently 2 'md, csv, tex, json or html' \
@@ -105,6 +114,20 @@ if command -v gnuplot > /dev/null; then
     grep -oE 'href="#[^"]*' "$T/page" | cut -d'#' -f2 | sort -u > "$T/used"
     check 'needs nothing from outside' \
         bash -c '! grep -oE "(src|href|url)[=(][\" ]*[a-z]+:[^\" )]*" "$1" | grep -v "http://www.w3.org/"' - "$T/page"
+    mkdir "$T/bin"
+    cat > "$T/bin/gnuplot" <<END
+#!/bin/sh
+cat > "$T/script.gp"
+grep -q '^# fig-scale:' "$T/script.gp" && { echo ' line 7: out of ink' >&2; exit 1; }
+exec $(command -v gnuplot) "\$@" < "$T/script.gp"
+END
+    chmod +x "$T/bin/gnuplot"
+    check 'a figure that fails stops no other, and is named' refuses 1 'could not be drawn: fig-scale' \
+        env PATH="$T/bin:$PATH" "$TAPER" plot all --out "$T/g"
+    check 'all others are there' same 7 "$(ls "$T/g" | wc -l)"
+    check 'nor the report' refuses 1 'the page is written, but without: fig-scale' \
+        env PATH="$T/bin:$PATH" "$TAPER" report --out "$T/most.html"
+    check 'which says why in its place' holds "$T/most.html" 'out of ink' 'id="fig-loss"' 'Every run: where' '</html>'
     check 'names no id twice' [ -z "$(uniq -d "$T/there")" ]
     check 'refers to ids that are there' \
         bash -c '[ -s "$1/used" ] && [ -z "$(sort -u "$1/there" | comm -23 "$1/used" -)" ]' - "$T"
