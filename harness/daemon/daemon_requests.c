@@ -29,10 +29,10 @@ int requests_resolve(struct store *store, const char *word, bool *is_sweep, stru
     if (store_run_find(store, word, run, &single) == STATUS_OK)
         return STATUS_OK;
     /* Which of the two was meant shows in the letters. */
-    bool hex = word[0] && word[strspn(word, "0123456789abcdef")] == '\0';
+    bool of_run = strchr(word, '/') || (word[0] && word[strspn(word, "0123456789abcdef")] == '\0');
     if (err)
-        *err = hex ? single : sweep;
-    return hex ? single.status : sweep.status;
+        *err = of_run ? single : sweep;
+    return of_run ? single.status : sweep.status;
 }
 
 static json_t *changed_to_json(const struct store_changed *c)

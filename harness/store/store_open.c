@@ -207,7 +207,7 @@ int store_open(struct store **out, const struct home *home, enum store_mode mode
                            "%s: its schema is version %d, this program knows up to %d; use the "
                            "taper that wrote it, or a newer one",
                            home->database, version, store_version_known());
-    if (!status && version == store_version_known())
+    if (!status && version == store_version_known() && (status = store_newest_views(*out, err)) == STATUS_OK)
         return STATUS_OK;
     store_close(*out);
     *out = NULL;

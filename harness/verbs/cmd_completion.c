@@ -69,7 +69,9 @@ static void print_operands(const char *verb)
 }
 
 #define SWEEPS "taper query \"${home[@]}\" --csv 'SELECT name FROM sweep' 2>/dev/null | tail -n +2"
-#define RUNS   "taper query \"${home[@]}\" --csv 'SELECT id FROM run' 2>/dev/null | tail -n +2"
+#define RUNS                                                                                                           \
+    "taper query \"${home[@]}\" --csv \"SELECT id FROM run UNION SELECT sweep || '/' || variant || '/' || seed FROM "  \
+    "run_in_sweep\" 2>/dev/null | tail -n +2"
 
 /* One case a verb and option that takes a value: what is offered after it. */
 static void bash_values(const struct command *command)

@@ -177,8 +177,9 @@ const struct command cmd_query = {
     .options = query_options,
     .notes = "Tables: sweep run sweep_run attempt step site_step eval bench event. Views: run_in_sweep "
              "run_at_point\n"
-             "step_numeric step_last eval_numeric site_step_numeric bench_numeric sweep_status run_progress "
-             "run_essence.\n"
+             "run_flat config_diff attempt_time step_numeric step_elapsed step_last eval_numeric site_step_numeric "
+             "bench_numeric\n"
+             "sweep_status run_progress run_essence.\n"
              "Of one sweep, a configuration a group: run_shown step_shown run_against_baseline ablation "
              "group_name.\n"
              "A measured number that is not finite is NaN, Infinity or -Infinity; the numeric views have NULL "
