@@ -185,7 +185,7 @@ static int compare_exec(int argc, char **argv, struct error *err)
     if (!status && operands != 2)
         status = command_usage(&cmd_compare, err, "wants two runs");
     if (!status)
-        status = home_init(&home, given, false, err);
+        status = home_init_reader(&home, given, err);
     if (!status)
         status = store_open(&p.store, &home, STORE_READ, err);
     for (int i = 0; i < 2 && !status; i++)
@@ -205,7 +205,7 @@ static int compare_exec(int argc, char **argv, struct error *err)
 
 static const struct option_row compare_options[] = {
     {"json", 0, NULL, "the same as JSON"},
-    OPTION_HOME,
+    OPTION_HOME_READER,
     {0},
 };
 

@@ -35,11 +35,8 @@ static enum value_kind kind_of(const struct option_row *row)
     static const struct {
         const char *value;
         enum value_kind kind;
-    } kinds[] = {{"DIR", VALUE_DIR},
-                 {"FILE", VALUE_FILE},
-                 {"PROGRAM", VALUE_FILE},
-                 {"KEY", VALUE_KEY},
-                 {"KEY=VALUE", VALUE_KEY}};
+    } kinds[] = {{"DIR", VALUE_DIR},      {"FILE", VALUE_FILE}, {"DIR|FILE", VALUE_FILE},
+                 {"PROGRAM", VALUE_FILE}, {"KEY", VALUE_KEY},   {"KEY=VALUE", VALUE_KEY}};
     if (!row->value)
         return VALUE_NONE;
     if (strcmp(row->name, "sweep") == 0)

@@ -134,7 +134,7 @@ static const struct option_row plot_options[] = {
     RESULT_CHOICE_ROWS,
     {"format", 'f', "svg|png|pdf|gp", "svg (default), png, pdf, or gp: the gnuplot script with its data"},
     {"out", 'o', "FILE", "where to (default: ID.FORMAT here; - is standard output)"},
-    OPTION_HOME,
+    OPTION_HOME_READER,
     {0},
 };
 

@@ -144,7 +144,7 @@ static int query_exec(int argc, char **argv, struct error *err)
     else
         sql = memory_string(argv[1]);
     if (!status)
-        status = home_init(&home, v.home, false, err);
+        status = home_init_reader(&home, v.home, err);
     if (!status) {
         status = store_open(&v.store, &home, STORE_QUERY, err);
         home_fini(&home);
@@ -166,7 +166,7 @@ static const struct option_row query_options[] = {
     {"file", 'f', "FILE", "the SQL from a file, - for standard input"},
     {"sweep", 0, "NAME", "whose runs run_shown and the views over it hold (default: the sweep submitted last)"},
     RESULT_CHOICE_ROWS,
-    OPTION_HOME,
+    OPTION_HOME_READER,
     {0},
 };
 

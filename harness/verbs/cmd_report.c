@@ -52,7 +52,7 @@ static const struct option_row report_options[] = {
     {"sweep", 0, "NAME", "of this sweep (default: the one submitted last)"},
     RESULT_CHOICE_ROWS,
     {"out", 'o', "FILE", "where to (default: report.html here; - is standard output)"},
-    OPTION_HOME,
+    OPTION_HOME_READER,
     {0},
 };
 

@@ -96,7 +96,7 @@ static const struct option_row runs_options[] = {
      "only runs that have it (a key of the configuration, or variant); again for more: of one key any of the values"},
     {"json", 0, NULL, "JSON, for scripts"},
     {"csv", 0, NULL, "CSV, for scripts"},
-    OPTION_HOME,
+    OPTION_HOME_READER,
     {0},
 };
 

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <jansson.h>
 
@@ -130,7 +131,8 @@ static void print_text(const json_t *all, const char *dir, const char *waits)
     print_rows("event", json_object_get(all, "events"));
     puts("");
     print_some(run, place);
-    printf("%-18s %s\n", "directory", dir);
+    if (access(dir, F_OK) == 0)
+        printf("%-18s %s\n", "directory", dir);
     puts("\nconfiguration");
     print_object("  ", json_object_get(all, "config"));
     char *after = json_dumps(json_object_get(all, "after"), JSON_COMPACT | JSON_ENCODE_ANY);
@@ -162,7 +164,7 @@ static int show_exec(int argc, char **argv, struct error *err)
     if (!status && operands != 1)
         status = command_usage(&cmd_show, err, "wants one run");
     if (!status)
-        status = home_init(&home, given, false, err);
+        status = home_init_reader(&home, given, err);
     if (!status)
         status = store_open(&store, &home, STORE_READ, err);
     if (!status)
@@ -188,7 +190,7 @@ static int show_exec(int argc, char **argv, struct error *err)
 
 static const struct option_row show_options[] = {
     {"json", 0, NULL, "the same as JSON, times in UTC microseconds"},
-    OPTION_HOME,
+    OPTION_HOME_READER,
     {0},
 };
 

@@ -22,7 +22,7 @@ static json_t *ask_daemon(const struct home *home)
 {
     struct client *client = NULL;
     json_t *reply = NULL;
-    if (client_open(&client, home, NULL) != STATUS_OK || !client)
+    if (home->alone || client_open(&client, home, NULL) != STATUS_OK || !client)
         return json_null();
     if (client_ask(client, "ping", NULL, &reply, NULL) != STATUS_OK)
         reply = json_null();
@@ -43,6 +43,8 @@ static void print_text(const json_t *all, const struct home *home)
         printf("daemon: process %lld, %s\n", (long long)json_integer_value(json_object_get(daemon, "pid")), home->dir);
         if (trouble && trouble[0])
             printf("waiting: %s\n", trouble);
+    } else if (home->alone) {
+        printf("database: %s\n", home->database);
     } else {
         printf("daemon: none, %s%s\n", home->dir,
                json_array_size(json_object_get(all, "waiting")) && !json_array_size(json_object_get(all, "live"))
@@ -129,7 +131,7 @@ static int status_exec(int argc, char **argv, struct error *err)
     if (!status && watching && (as_json || !isatty(1)))
         status = command_usage(&cmd_status, err, "--watch is for a terminal");
     if (!status)
-        status = home_init(&home, given, false, err);
+        status = home_init_reader(&home, given, err);
     const char *sweep = operands == 1 ? argv[1] : NULL;
     if (!status)
         status = watching ? watch(&home, sweep, err) : show_once(&home, sweep, as_json, err);
@@ -140,7 +142,7 @@ static int status_exec(int argc, char **argv, struct error *err)
 static const struct option_row status_options[] = {
     {"json", 0, NULL, "the same as JSON"},
     {"watch", 'w', NULL, "again every second, until interrupted"},
-    OPTION_HOME,
+    OPTION_HOME_READER,
     {0},
 };
 

@@ -25,6 +25,8 @@ static int submit_exec(int argc, char **argv, struct error *err)
         status = submit_request(argv[1], &body, err);
     if (!status && !dry)
         status = home_init(&home, given, true, err);
+    if (!status && !dry)
+        home_announce(&home);
     if (!status && dry)
         status = submit_preview(given, body, &reply, err);
     else if (!status)

@@ -105,7 +105,7 @@ static const struct option_row table_options[] = {
     RESULT_CHOICE_ROWS,
     {"format", 'f', "md|csv|tex|json|html", "md (default), csv, tex (wants booktabs), json, html"},
     {"out", 'o', "FILE", "write there instead of to standard output"},
-    OPTION_HOME,
+    OPTION_HOME_READER,
     {0},
 };
 

@@ -34,7 +34,7 @@ int result_verb_vary(void *choice, const char *value, struct error *err)
 int result_verb_open(struct result_verb *v, struct error *err)
 {
     struct home home = {0};
-    int status = home_init(&home, v->home, false, err);
+    int status = home_init_reader(&home, v->home, err);
     if (!status)
         status = store_open(&v->store, &home, STORE_READ, err);
     if (!status)
