@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <wchar.h>
 
 #include <jansson.h>
 
 #include "core/base/memory.h"
+#include "harness/base/terminal.h"
 
 enum { ROWS_HELD = 1000 }; /* what the widths of a text table are taken from */
 
@@ -34,33 +34,6 @@ struct listing {
 
 /* --------------------------------------------------------------------------------------------- text */
 
-/* One code point of UTF-8; a byte that is none counts as one. *used: its bytes. */
-static wchar_t decode(const unsigned char *text, int *used)
-{
-    int more = text[0] >= 0xf0 ? 3 : text[0] >= 0xe0 ? 2 : text[0] >= 0xc0 ? 1 : 0;
-    wchar_t code = more == 3 ? text[0] & 7 : more == 2 ? text[0] & 15 : more == 1 ? text[0] & 31 : text[0];
-    for (int i = 1; i <= more; i++) {
-        if ((text[i] & 0xc0) != 0x80) {
-            *used = 1;
-            return text[0];
-        }
-        code = code << 6 | (text[i] & 0x3f);
-    }
-    *used = 1 + more;
-    return code;
-}
-
-/* Columns of a terminal. Outside a UTF-8 locale wcwidth knows nothing beyond ASCII: one each then. */
-static int display_width(const char *text)
-{
-    int width = 0, used;
-    for (const unsigned char *p = (const unsigned char *)text; *p; p += used) {
-        int w = wcwidth(decode(p, &used));
-        width += w < 0 ? 1 : w;
-    }
-    return width;
-}
-
 /* A cell is one line, and sends nothing to the terminal. */
 static char *one_line(const char *text)
 {
@@ -73,7 +46,7 @@ static char *one_line(const char *text)
 
 static void print_padded(struct listing *t, const char *text, int column, bool right)
 {
-    int pad = t->widths[column] - display_width(text);
+    int pad = t->widths[column] - terminal_width(text);
     bool last = column == t->count - 1;
     fprintf(t->out, "%s%*s%s", column ? "  " : "", right && pad > 0 ? pad : 0, "", text);
     if (!right && pad > 0 && !last)
@@ -92,10 +65,10 @@ static void flush_held(struct listing *t)
 {
     for (int c = 0; c < t->count; c++) {
         bool some = false, all = true;
-        t->widths[c] = display_width(t->columns[c]);
+        t->widths[c] = terminal_width(t->columns[c]);
         for (int64_t r = 0; r < t->held_rows; r++) {
             const struct cell *cell = &t->held[r * t->count + c];
-            int width = cell->text ? display_width(cell->text) : 0;
+            int width = cell->text ? terminal_width(cell->text) : 0;
             t->widths[c] = width > t->widths[c] ? width : t->widths[c];
             some |= cell->text != NULL;
             all &= cell->number || !cell->text;

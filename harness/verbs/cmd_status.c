@@ -7,13 +7,12 @@
 
 #include <jansson.h>
 
-#include "harness/base/format.h"
 #include "harness/daemon/client.h"
 #include "harness/verbs/commands.h"
 #include "harness/base/options.h"
 #include "harness/queue/waiting.h"
 #include "harness/store/status.h"
-#include "harness/base/listing.h"
+#include "harness/verbs/status_text.h"
 
 enum { WATCH_MS = 1000 };
 
@@ -33,47 +32,9 @@ static json_t *ask_daemon(const struct home *home)
     return reply;
 }
 
-static void print_text(const json_t *all, const struct home *home)
-{
-    char text[256];
-    size_t i;
-    const json_t *row, *daemon = json_object_get(all, "daemon");
-    if (json_is_object(daemon)) {
-        const char *trouble = json_string_value(json_object_get(daemon, "trouble"));
-        printf("daemon: process %lld, %s\n", (long long)json_integer_value(json_object_get(daemon, "pid")), home->dir);
-        if (trouble && trouble[0])
-            printf("waiting: %s\n", trouble);
-    } else if (home->alone) {
-        printf("database: %s\n", home->database);
-    } else {
-        printf("daemon: none, %s%s\n", home->dir,
-               json_array_size(json_object_get(all, "waiting")) && !json_array_size(json_object_get(all, "live"))
-                   ? "; what is queued waits for one ('taper daemon')"
-                   : "");
-    }
-    if (json_is_true(json_object_get(all, "paused")))
-        printf("paused: nothing is started until 'taper resume'\n");
-    for (i = 0; (row = json_array_get(json_object_get(all, "sweeps"), i)); i++) {
-        bool paused = json_is_true(json_object_get(row, "paused"));
-        printf("%-24s %6lld runs: %s%s\n", json_string_value(json_object_get(row, "sweep")),
-               (long long)json_integer_value(json_object_get(row, "runs")), status_counts(row, text),
-               paused ? "; paused" : "");
-    }
-    for (i = 0; (row = json_array_get(json_object_get(all, "live"), i)); i++)
-        printf("  %s\n", status_live(row, text));
-    for (i = 0; (row = json_array_get(json_object_get(all, "waiting"), i)); i++)
-        printf("  %s\n", json_string_value(json_object_get(row, "text")));
-    for (i = 0; (row = json_array_get(json_object_get(all, "failures"), i)); i++) {
-        const char *cause = json_string_value(json_object_get(row, "cause"));
-        const char *why = json_string_value(json_object_get(row, "text"));
-        printf("  %s  %-14.40s failed %s: %s%s%.150s\n", json_string_value(json_object_get(row, "run")),
-               json_string_value(json_object_get(row, "variant")),
-               format_time(text, json_integer_value(json_object_get(row, "ended"))), cause ? cause : "?",
-               why && why[0] ? ": " : "", why ? why : "");
-    }
-}
+enum shape { TEXT, JSON, WINDOW };
 
-static int show_once(const struct home *home, const char *sweep, bool as_json, struct error *err)
+static int show_once(const struct home *home, const char *sweep, enum shape shape, struct error *err)
 {
     struct store *store = NULL;
     json_t *all = NULL;
@@ -92,11 +53,13 @@ static int show_once(const struct home *home, const char *sweep, bool as_json, s
         json_decref(all);
         return status;
     }
-    if (as_json) {
+    if (shape == JSON) {
         json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
         putchar('\n');
+    } else if (shape == TEXT) {
+        status_print(stdout, all, home);
     } else {
-        print_text(all, home);
+        status_print_window(stdout, all, home, terminal_of(STDOUT_FILENO), terminal_colours(STDOUT_FILENO));
     }
     json_decref(all);
     return STATUS_OK;
@@ -105,9 +68,9 @@ static int show_once(const struct home *home, const char *sweep, bool as_json, s
 static int watch(const struct home *home, const char *sweep, struct error *err)
 {
     const struct timespec pause = {WATCH_MS / 1000, WATCH_MS % 1000 * 1000000};
+    printf("\033[2J");
     for (;;) {
-        printf("\033[H\033[2J");
-        int status = show_once(home, sweep, false, err);
+        int status = show_once(home, sweep, WINDOW, err);
         if (status)
             return status;
         if (fflush(stdout) != 0)
@@ -134,7 +97,7 @@ static int status_exec(int argc, char **argv, struct error *err)
         status = home_init_reader(&home, given, err);
     const char *sweep = operands == 1 ? argv[1] : NULL;
     if (!status)
-        status = watching ? watch(&home, sweep, err) : show_once(&home, sweep, as_json, err);
+        status = watching ? watch(&home, sweep, err) : show_once(&home, sweep, as_json ? JSON : TEXT, err);
     home_fini(&home);
     return status;
 }
