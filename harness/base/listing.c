@@ -30,6 +30,7 @@ struct listing {
     struct cell *held; /* text: rows not printed yet */
     int64_t held_rows, rows;
     bool streaming; /* text: the widths are fixed, the head is printed */
+    int most;       /* text: columns that a row may take; 0: any */
 };
 
 /* --------------------------------------------------------------------------------------------- text */
@@ -48,7 +49,12 @@ static void print_padded(struct listing *t, const char *text, int column, bool r
 {
     int pad = t->widths[column] - terminal_width(text);
     bool last = column == t->count - 1;
-    fprintf(t->out, "%s%*s%s", column ? "  " : "", right && pad > 0 ? pad : 0, "", text);
+    if (pad < 0 && t->most) {
+        int fits = (int)terminal_cut(text, t->widths[column] - 2);
+        fprintf(t->out, "%s%.*s..", column ? "  " : "", fits, text);
+    } else {
+        fprintf(t->out, "%s%*s%s", column ? "  " : "", right && pad > 0 ? pad : 0, "", text);
+    }
     if (!right && pad > 0 && !last)
         fprintf(t->out, "%*s", pad, "");
     if (last)
@@ -59,6 +65,24 @@ static void print_row(struct listing *t, const struct cell *row)
 {
     for (int c = 0; c < t->count; c++)
         print_padded(t, row[c].text ? row[c].text : "", c, t->numeric[c]);
+}
+
+enum { NARROWEST = 5 };
+
+/* The widest column gives way until a row fits, or all are as narrow as can be read. */
+static void fit_widths(struct listing *t)
+{
+    int total = 2 * (t->count - 1);
+    for (int c = 0; c < t->count; c++)
+        total += t->widths[c];
+    for (; t->most && total > t->most; total--) {
+        int widest = 0;
+        for (int c = 0; c < t->count; c++)
+            widest = t->widths[c] > t->widths[widest] ? c : widest;
+        if (t->widths[widest] <= NARROWEST)
+            return;
+        t->widths[widest]--;
+    }
 }
 
 static void flush_held(struct listing *t)
@@ -75,6 +99,7 @@ static void flush_held(struct listing *t)
         }
         t->numeric[c] = some && all;
     }
+    fit_widths(t);
     for (int c = 0; c < t->count; c++)
         print_padded(t, t->columns[c], c, t->numeric[c]);
     for (int c = 0; c < t->count; c++) {
@@ -111,6 +136,20 @@ static void text_cell(struct listing *t, const char *text, bool number)
         print_row(t, t->held);
         release_held(t);
     }
+}
+
+/* --------------------------------------------------------------------------------------------- a line a value */
+
+static void vertical_cell(struct listing *t, const char *text)
+{
+    int widest = 0;
+    for (int c = 0; c < t->count; c++)
+        widest = terminal_width(t->columns[c]) > widest ? terminal_width(t->columns[c]) : widest;
+    if (t->at == 0)
+        fprintf(t->out, "%s-- %lld\n", t->rows ? "\n" : "", (long long)t->rows + 1);
+    char *line = one_line(text ? text : "");
+    fprintf(t->out, "%s%*s  %s\n", t->columns[t->at], widest - terminal_width(t->columns[t->at]), "", line);
+    free(line);
 }
 
 /* --------------------------------------------------------------------------------------------- CSV, JSON */
@@ -182,6 +221,8 @@ static void put(struct listing *t, const char *text, bool number, bool quote)
 {
     if (t->format == LISTING_TEXT)
         text_cell(t, text, number);
+    else if (t->format == LISTING_VERTICAL)
+        vertical_cell(t, text);
     else if (t->format == LISTING_CSV)
         csv_cell(t, text);
     else
@@ -242,7 +283,8 @@ struct listing *listing_begin(FILE *out, enum listing_format format, const char 
     t->numeric = memory_alloc((size_t)count, sizeof *t->numeric);
     t->held = format == LISTING_TEXT ? memory_alloc(ROWS_HELD * (size_t)count, sizeof *t->held) : NULL;
     for (int c = 0; c < count; c++) {
-        char *name = format == LISTING_TEXT ? one_line(columns[c]) : memory_string(columns[c]);
+        bool people = format == LISTING_TEXT || format == LISTING_VERTICAL;
+        char *name = people ? one_line(columns[c]) : memory_string(columns[c]);
         t->columns[c] = format == LISTING_JSON ? distinct_name(t->columns, c, name) : memory_string(name);
         free(name);
     }
@@ -253,6 +295,11 @@ struct listing *listing_begin(FILE *out, enum listing_format format, const char 
     if (format == LISTING_CSV)
         putc('\n', out);
     return t;
+}
+
+void listing_fit(struct listing *t, int columns)
+{
+    t->most = columns;
 }
 
 int listing_end(struct listing *t, struct error *err)
@@ -307,27 +354,23 @@ static void put_column(struct listing *t, sqlite3_stmt *row, int c)
     }
 }
 
-int listing_print(FILE *out, enum listing_format format, sqlite3_stmt *statement, int64_t *rows, struct error *err)
+int listing_print(FILE *out, enum listing_format format, sqlite3_stmt *statement, int columns, struct error *err)
 {
     int count = sqlite3_column_count(statement), code;
-    int64_t printed = 0;
     if (count == 0)
         return error_set(err, STATUS_BAD_INPUT, "the statement has no columns to print");
     const char **names = memory_alloc((size_t)count, sizeof *names);
     for (int c = 0; c < count; c++)
         names[c] = sqlite3_column_name(statement, c);
     struct listing *t = listing_begin(out, format, names, count);
-    while ((code = sqlite3_step(statement)) == SQLITE_ROW && !ferror(out)) {
+    listing_fit(t, columns);
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW && !ferror(out))
         for (int c = 0; c < count; c++)
             put_column(t, statement, c);
-        printed++;
-    }
     free(names);
     int status = STATUS_OK;
     if (code != SQLITE_DONE && code != SQLITE_ROW)
         status = error_set(err, STATUS_BAD_INPUT, "%s", sqlite3_errmsg(sqlite3_db_handle(statement)));
     int end = listing_end(t, status ? NULL : err);
-    if (rows)
-        *rows = printed;
     return status ? status : end;
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <jansson.h>
 
@@ -9,6 +10,7 @@
 #include "harness/base/format.h"
 #include "harness/base/listing.h"
 #include "harness/base/options.h"
+#include "harness/base/terminal.h"
 #include "harness/results/result_rows.h"
 #include "harness/store/store.h"
 #include "harness/verbs/commands.h"
@@ -96,6 +98,7 @@ static int print_part(const struct pair *p, int which, const char *first, const 
     const struct result_rows *rows = &p->rows[which];
     const char *const columns[] = {first, names[0], names[1], "change"};
     struct listing *t = listing_begin(stdout, LISTING_TEXT, columns, which == KEYS ? 3 : 4);
+    listing_fit(t, terminal_of(STDOUT_FILENO).columns);
     for (int r = 0; r < rows->rows; r++) {
         int last = rows->columns - 1;
         const struct result_value *a = result_at(rows, r, last - 1), *b = result_at(rows, r, last);

@@ -1,9 +1,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base/memory.h"
 #include "harness/base/listing.h"
+#include "harness/base/terminal.h"
 #include "harness/results/result_rows.h"
 #include "harness/verbs/commands.h"
 #include "harness/verbs/result_verb.h"
@@ -57,6 +59,7 @@ static int print_runs(struct result_verb *v, enum listing_format format, struct 
     if (status)
         return status;
     struct listing *t = listing_begin(stdout, format, (const char *const *)rows.names, rows.columns);
+    listing_fit(t, terminal_of(STDOUT_FILENO).columns);
     for (int r = 0; r < rows.rows; r++)
         for (int c = 0; c < rows.columns; c++)
             put_value(t, result_at(&rows, r, c));

@@ -139,8 +139,8 @@ fi
 # Each query of the document gives rows or, where nothing went wrong or nothing grew, none.
 awk -v dir="$T" '/^```sql/ { n++; file = dir "/" n ".sql"; next } /^```/ { file = "" } file { print > file }' \
     "$top/docs/queries.md"
-check 'docs/queries.md has ten queries' bash -c '[ "$(ls "$1"/*.sql | wc -l)" = 10 ]' - "$T"
-for i in 1 2 3 4 5 6 7 8 9 10; do
+check 'docs/queries.md has fourteen queries' bash -c '[ "$(ls "$1"/*.sql | wc -l)" = 14 ]' - "$T"
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do
     least=1
     [ $i = 2 ] || [ $i = 7 ] && least=0
     check "query $i" bash -c '"$TAPER" query --csv -f "$1/$2.sql" > "$1/rows" && cat "$1/rows" &&
@@ -149,6 +149,10 @@ done
 check 'query 1 finds the best seed' bash -c '
     "$TAPER" query --csv -f "$1/1.sql" | grep "^baseline," | cut -d, -f4 > "$1/got"
     "$TAPER" query --csv "SELECT min(val_loss) FROM run WHERE variant = \"baseline\"" | tail -1 | cmp - "$1/got"' - "$T"
+check 'the last four in one line each' bash -c 'cd "$1" && [ "$(cat 11.sql 12.sql 13.sql 14.sql | wc -l)" = 4 ]' - "$T"
+check 'query 13 finds what makes the variant' bash -c '"$TAPER" query --csv -f "$1/13.sql" | grep -qx "taper.sites,none,all"' - "$T"
+check 'query 14 finds the best mean' bash -c '"$TAPER" query --csv -f "$1/14.sql" | grep "^all," | cut -d, -f3 > "$1/got"
+    "$TAPER" query --csv "SELECT avg(val_loss) FROM run_in_sweep WHERE variant = \"all\"" | tail -1 | cmp - "$1/got"' - "$T"
 cat > "$T/bad.yaml" <<'END'
 sweep: bad
 base: {model.d_model: 16, model.layers: 1, model.context: 32, model.vocab: 300, model.head_dim: 8, data.size: 60000,

@@ -77,4 +77,11 @@ check 'config_diff' same seed,0,1 "$(value "SELECT key, a, b FROM config_diff WH
 check 'seconds until a step' same 1 "$(value "SELECT abs(max(elapsed_s) - (SELECT sum(ms * n) / 1000 FROM
     (SELECT ms, step - lag(step, 1, 0) OVER (ORDER BY step) AS n FROM step WHERE run = '$first'))) < 1e-9
     FROM step_elapsed WHERE run = '$first'")"
+mkdir "$T/packed" && sqlite3 "$TAPER_HOME/taper.db" "VACUUM INTO '$T/packed/a.db'"
+sqlite3 "$T/packed/a.db" "UPDATE run SET wants = 'cuda', slots = 2;
+    UPDATE attempt SET started = 0, ended = iif(run = '$first', 7200000000, 3600000000), pid = 1, pid_started = 1, boot_id = 'b'
+        WHERE run IN ('$first', '$second');
+    DELETE FROM attempt WHERE run NOT IN ('$first', '$second')"
+check 'the hours of a pack count once, on two GPUs' same '4.0,4.0,3.0' "$("$TAPER" query --home "$T/packed/a.db" --csv \
+    "SELECT format('%.1f', sum(gpu_hours)), format('%.1f', sum(slot_hours)), format('%.1f', sum(hours)) FROM attempt_time" | tail -1)"
 done_testing
