@@ -234,7 +234,11 @@ int report_write(FILE *out, struct results *from, const char *given, struct name
     progress_end(&page.line);
     if (!status) {
         put_again(out, sweep, result_text(&row, 0, 1));
-        fputs("</main>\n</body>\n</html>\n", out);
+        fputs("</main>\n<script>\n"
+              "addEventListener('beforeprint', () => document.querySelectorAll('details').forEach(d => { d.open = "
+              "true; }));\n"
+              "</script>\n</body>\n</html>\n",
+              out);
     }
     result_rows_fini(&row);
     free(sweep);

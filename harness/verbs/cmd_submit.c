@@ -55,10 +55,11 @@ static const struct option_row submit_options[] = {
 
 const struct command cmd_submit = {
     .name = "submit",
-    .operands = "SPEC",
+    .operands = "SPEC|-",
     .brief = "queue the runs of a sweep",
     .about =
-        "The file is checked whole: nothing is queued unless all of it is right. A run that exists is not "
+        "The file (- is standard input) is checked whole: nothing is queued unless all of it is right. A run that "
+        "exists is not "
         "repeated;\n"
         "while it waits it takes what has changed of what is not in its name (device, log.every, retries ...), and "
         "what it\n"

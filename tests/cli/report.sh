@@ -128,6 +128,8 @@ END
     check 'nor the report' refuses 1 'the page is written, but without: fig-scale' \
         env PATH="$T/bin:$PATH" "$TAPER" report --out "$T/most.html"
     check 'which says why in its place' holds "$T/most.html" 'out of ink' 'id="fig-loss"' 'Every run: where' '</html>'
+    check 'is dark where the reader wants it, and prints every run' holds "$T/report.html" '@media screen and (prefers-color-scheme: dark)' \
+        "addEventListener('beforeprint'" 'details::details-content'
     check 'names no id twice' [ -z "$(uniq -d "$T/there")" ]
     check 'refers to ids that are there' \
         bash -c '[ -s "$1/used" ] && [ -z "$(sort -u "$1/there" | comm -23 "$1/used" -)" ]' - "$T"
