@@ -11,7 +11,7 @@ that "make install" $?
 sed 's/^/# /' "$root/install.log"
 prefix=$root/dest/opt/taper
 for file in bin/taper share/man/man1/taper.1 share/bash-completion/completions/taper share/zsh/site-functions/_taper \
-    share/doc/taper/CHANGELOG.md share/taper/experiments/demo.yaml; do
+    share/fish/vendor_completions.d/taper.fish share/doc/taper/CHANGELOG.md share/taper/experiments/demo.yaml; do
     [ -s "$prefix/$file" ]
     that "$file" $?
 done
