@@ -268,11 +268,13 @@ SHAREDIR = $(DESTDIR)$(PREFIX)/share
 
 install: all ## install the program (PREFIX, DESTDIR)
 	install -d $(BINDIR) $(SHAREDIR)/man/man1 $(SHAREDIR)/bash-completion/completions \
-	  $(SHAREDIR)/zsh/site-functions $(SHAREDIR)/doc/taper $(SHAREDIR)/taper/experiments
+	  $(SHAREDIR)/zsh/site-functions $(SHAREDIR)/fish/vendor_completions.d $(SHAREDIR)/doc/taper \
+	  $(SHAREDIR)/taper/experiments
 	install -m 755 $(BUILD)/taper $(BINDIR)/taper
 	install -m 644 docs/taper.1 $(SHAREDIR)/man/man1/taper.1
 	$(BUILD)/taper completion bash > $(SHAREDIR)/bash-completion/completions/taper
 	$(BUILD)/taper completion zsh > $(SHAREDIR)/zsh/site-functions/_taper
+	$(BUILD)/taper completion fish > $(SHAREDIR)/fish/vendor_completions.d/taper.fish
 	install -m 644 README.md LICENSE CHANGELOG.md $(filter-out docs/taper.1,$(wildcard docs/*)) $(SHAREDIR)/doc/taper
 	install -m 644 experiments/*.yaml $(SHAREDIR)/taper/experiments
 	install -d $(LIBDIR)
@@ -282,7 +284,7 @@ install: all ## install the program (PREFIX, DESTDIR)
 
 uninstall: ## remove what install put there (the same PREFIX, DESTDIR)
 	rm -f $(BINDIR)/taper $(SHAREDIR)/man/man1/taper.1 $(SHAREDIR)/bash-completion/completions/taper \
-	  $(SHAREDIR)/zsh/site-functions/_taper
+	  $(SHAREDIR)/zsh/site-functions/_taper $(SHAREDIR)/fish/vendor_completions.d/taper.fish
 	rm -rf $(LIBDIR) $(SHAREDIR)/doc/taper $(SHAREDIR)/taper
 
 man: $(BUILD)/taper ## write the option lists of docs/taper.1 anew, from the program's rows

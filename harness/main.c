@@ -24,17 +24,39 @@ static int wants_help(int argc, char **argv)
     return 0;
 }
 
+/* `taper --home DIR VERB ...` is `taper VERB --home DIR ...`. False: the home's name is missing. */
+static bool verb_first(int argc, char **argv)
+{
+    static const char home[] = "--home";
+    int before = 1; /* words in front of the verb */
+    while (before < argc && strncmp(argv[before], home, sizeof home - 1) == 0)
+        if (argv[before][sizeof home - 1] == '=')
+            before++;
+        else if (argv[before][sizeof home - 1] == '\0')
+            before += 2;
+        else
+            break;
+    if (before == 1)
+        return true;
+    if (before >= argc)
+        return false;
+    char *verb = argv[before];
+    memmove(argv + 2, argv + 1, (size_t)(before - 1) * sizeof *argv);
+    argv[1] = verb;
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     prctl(PR_SET_NAME, "taper"); /* a worker, started by way of /proc/self/exe, would be called exe */
-    if (argc < 2) {
-        fprintf(stderr, "usage: taper COMMAND ...\n'taper help' lists the commands\n");
+    if (argc < 2 || !verb_first(argc, argv)) {
+        fprintf(stderr, "usage: taper [--home DIR] COMMAND ...\n'taper help' lists the commands\n");
         return 2;
     }
     const struct command *command = resolve(argv[1]);
     if (!command) {
         const struct command *near = command_nearest(argv[1]);
-        fprintf(stderr, "taper: unknown command '%s'", argv[1]);
+        fprintf(stderr, "taper: unknown %s '%s'", argv[1][0] == '-' ? "option" : "command", argv[1]);
         if (near)
             fprintf(stderr, " (did you mean %s?)", near->name);
         fprintf(stderr, "\n'taper help' lists the commands\n");

@@ -1,7 +1,7 @@
 # Lines over the steps with bands over the seeds: panels below each other, what the groups differ in side by side.
 # The figure sets: panels, panel_row[p] (the row of the data drawn there), panel_label[p], panel_over[p] (a row drawn
 # over it in thin dots, 0 for none), panel_scale[p] ("", "log", "wide": log where the values span three decades or
-# more, "zero": with a line at 0), panel_empty[p] (what to say without values). Row 2 is the gate of every line, drawn
+# more, "zero": with a line at 0; log_y: all that can be), panel_empty[p] (what to say without values). Row 2 is the gate of every line, drawn
 # behind on an axis of its own. A figure whose lines are not its groups sets name_columns: a lone one is named too.
 eval(frame)
 names_columns = columns > 1 || exists("name_columns")
@@ -45,7 +45,7 @@ do for [c=1:columns] {
             unset ytics
             set label 5 panel_empty[p] at graph 0.5, graph 0.5 center textcolor rgb "#777777" font ",10" front
         } else {
-            if (y_low > 0 && (panel_scale[p] eq "log" || (panel_scale[p] eq "wide" && y_high >= 1000 * y_low))) {
+            if (y_low > 0 && (log_y || panel_scale[p] eq "log" || (panel_scale[p] eq "wide" && y_high >= 1000 * y_low))) {
                 set logscale y
                 set yrange [y_low * 0.8:y_high * 1.25]
                 if (y_high >= 1000 * y_low) { set format y "1e%T" }

@@ -131,6 +131,37 @@ SELECT id, json_remove(config, '$."model.size"', '$."model.head_dim"', '$."eval.
     '$."checkpoint.every"', '$."sample.tokens"', '$."sample.prompt"', '$."device"', '$."threads"')
 FROM run;
 
+-- The keys in which any two runs differ, for a WHERE over run_a and run_b; config_key (made by the program from its table
+-- of keys) has what a key is in a run that does not name it.
+CREATE VIEW config_diff AS
+SELECT run_a, run_b, key, a, b FROM (
+    SELECT a.id AS run_a, b.id AS run_b, e.key, e.value AS a,
+        coalesce(b.config ->> ('$."' || e.key || '"'), (SELECT fallback FROM config_key k WHERE k.key = e.key)) AS b
+    FROM run a JOIN run b ON b.id <> a.id JOIN json_each(a.config) e
+    UNION ALL
+    SELECT a.id, b.id, e.key, (SELECT fallback FROM config_key k WHERE k.key = e.key), e.value
+    FROM run a JOIN run b ON b.id <> a.id JOIN json_each(b.config) e
+    WHERE json_type(a.config, '$."' || e.key || '"') IS NULL)
+WHERE a IS NOT b;
+
+-- What each attempt took; of one that goes on, so far. The runs of a pack share a worker, whose time is divided among them
+-- in slot_hours and gpu_hours: so a sum counts it once. A slot is what the run asked for, of processors or of GPUs.
+CREATE VIEW attempt_time AS
+SELECT run, attempt, device, (ended - started) / 3.6e9 AS hours,
+    (max(ended) OVER worker - min(started) OVER worker) / 3.6e9 * slots / count(*) OVER worker AS slot_hours,
+    iif(wants = 'cuda', (max(ended) OVER worker - min(started) OVER worker) / 3.6e9 * slots / count(*) OVER worker, 0.0)
+        AS gpu_hours
+FROM (SELECT a.run, a.attempt, a.device, a.started, r.slots, r.wants,
+        coalesce(a.ended, CAST((julianday('now') - 2440587.5) * 86400e6 AS INTEGER)) AS ended,
+        coalesce(a.boot_id || '/' || a.pid || '/' || a.pid_started, a.run || '/' || a.attempt) AS worker
+    FROM attempt a JOIN run r ON r.id = a.run)
+WINDOW worker AS (PARTITION BY worker);
+
+-- The logged steps with the seconds of training until each: a step that is not logged took as long as the next that is.
+CREATE VIEW step_elapsed AS
+SELECT s.*, sum(ms * span) OVER (PARTITION BY run ORDER BY step) / 1000 AS elapsed_s
+FROM (SELECT n.*, step - lag(step, 1, 0) OVER (PARTITION BY run ORDER BY step) AS span FROM step_numeric n) s;
+
 -- The paper's variants in its order; the names that sweeps of its tables give them.
 CREATE VIEW paper_variant (variant, place) AS
 VALUES ('baseline', 1), ('internal', 2), ('internal+aux', 3), ('all', 4), ('all+aux', 5);

@@ -28,7 +28,7 @@ static char *print(const char *sql, enum listing_format format)
     if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK)
         fail_msg("%s", sqlite3_errmsg(db));
     FILE *out = open_memstream(&text, &size);
-    if (listing_print(out, format, statement, NULL, &err))
+    if (listing_print(out, format, statement, 0, &err))
         fail_msg("%s", err.text);
     fclose(out);
     sqlite3_finalize(statement);

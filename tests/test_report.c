@@ -20,6 +20,7 @@
 
 static struct fixture f;
 static struct results from;
+static struct names failed;
 
 static int setup(void **state)
 {
@@ -122,8 +123,9 @@ static void texts_are_escaped(void **state)
     if (system("command -v gnuplot > /dev/null 2>&1") != 0)
         skip();
     FILE *out = open_memstream(&text, &size);
-    GOOD(report_write(out, &from, NULL, err));
+    GOOD(report_write(out, &from, NULL, &failed, err));
     fclose(out);
+    assert_int_equal(failed.count, 0);
     holds(text, "<p class=\"lead\">A sweep &lt;made up&gt; &amp; &quot;full of trouble&quot;</p>");
     holds(text, "about: A sweep &lt;made up&gt; &amp;"); /* in the YAML at the end */
     holds(text, "baseline, internal, internal+aux, all, all+aux, end-20, end-70");
@@ -140,10 +142,10 @@ static void no_sweep_no_report(void **state)
     fixture_init(&empty);
     struct results none;
     GOOD(results_init(&none, empty.s, NULL, err));
-    assert_int_equal(report_write(stderr, &none, NULL, &why), STATUS_BAD_INPUT);
+    assert_int_equal(report_write(stderr, &none, NULL, &failed, &why), STATUS_BAD_INPUT);
     holds(why.text, "no sweep to report on");
     why = (struct error){0};
-    assert_int_equal(report_write(stderr, &from, "papier", &why), STATUS_BAD_INPUT);
+    assert_int_equal(report_write(stderr, &from, "papier", &failed, &why), STATUS_BAD_INPUT);
     holds(why.text, "paper");
     results_fini(&none);
     fixture_fini(&empty);
@@ -172,11 +174,9 @@ static void the_paper_s_sweeps_load(void **state)
     static const struct {
         const char *path;
         int runs;
-    } specs[] = {{"experiments/demo.yaml", 36},
-                 {"experiments/probe.yaml", 64},
-                 {"experiments/tinystories.yaml", 120},
-                 {"experiments/ablation-gate.yaml", 24},
-                 {"experiments/ablation-lambda.yaml", 33},
+    } specs[] = {{"experiments/demo.yaml", 36},          {"experiments/first.yaml", 6},
+                 {"experiments/probe.yaml", 64},         {"experiments/tinystories.yaml", 120},
+                 {"experiments/ablation-gate.yaml", 24}, {"experiments/ablation-lambda.yaml", 33},
                  {"experiments/decode.yaml", 6}};
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
         struct spec spec;

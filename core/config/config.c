@@ -209,6 +209,20 @@ static const char *type_text(const struct config_key *key)
     return names[key->type];
 }
 
+static void print_key(const struct config_key *key, FILE *out)
+{
+    fprintf(out, "%-20s%c%c %-14s default %s", key->name, key->effect & CONFIG_RESULT ? ' ' : '*',
+            key->effect & CONFIG_SHAPE ? '#' : ' ', type_text(key), key->fallback[0] ? key->fallback : "(empty)");
+    if (key->type == CONFIG_INT || key->type == CONFIG_REAL || key->type == CONFIG_TARGET)
+        fprintf(out, ", " CONFIG_BOUNDS, CONFIG_BOUNDS_OF(key));
+    if (key->type == CONFIG_WORD)
+        for (int w = 0; key->words[w]; w++)
+            fprintf(out, "%s%s", w ? "|" : ", one of ", key->words[w]);
+    fprintf(out, "\n    %s\n", key->help);
+    if (key->counts)
+        fprintf(out, "    counts %s\n", key->counts->words);
+}
+
 void config_print_help(FILE *out)
 {
     int count;
@@ -220,17 +234,22 @@ void config_print_help(FILE *out)
             "A key that counts only with another is in the name only then; else it is as good as at its default.\n"
             "A # marks those that make its shape: runs of equal shape may share a worker (run: {pack: N} of a spec).\n"
             "Lengths are steps (500) or a part of the run (5%%).\n\n");
+    for (int i = 0; i < count; i++)
+        print_key(&keys[i], out);
+}
+
+int config_print_key_help(const char *name, FILE *out)
+{
+    int count, found = 0;
+    const struct config_key *keys = config_keys(&count);
+    size_t length = strlen(name);
     for (int i = 0; i < count; i++) {
-        const struct config_key *key = &keys[i];
-        fprintf(out, "%-20s%c%c %-14s default %s", key->name, key->effect & CONFIG_RESULT ? ' ' : '*',
-                key->effect & CONFIG_SHAPE ? '#' : ' ', type_text(key), key->fallback[0] ? key->fallback : "(empty)");
-        if (key->type == CONFIG_INT || key->type == CONFIG_REAL || key->type == CONFIG_TARGET)
-            fprintf(out, ", " CONFIG_BOUNDS, CONFIG_BOUNDS_OF(key));
-        if (key->type == CONFIG_WORD)
-            for (int w = 0; key->words[w]; w++)
-                fprintf(out, "%s%s", w ? "|" : ", one of ", key->words[w]);
-        fprintf(out, "\n    %s\n", key->help);
-        if (key->counts)
-            fprintf(out, "    counts %s\n", key->counts->words);
+        const char *after = keys[i].name + length;
+        if (length == 0 || strncmp(keys[i].name, name, length) != 0 ||
+            (*after && *after != '.' && name[length - 1] != '.'))
+            continue;
+        print_key(&keys[i], out);
+        found++;
     }
+    return found;
 }

@@ -186,4 +186,7 @@ void config_shape(const struct config *cfg, char shape[CONFIG_ID]);
 /* `taper help config`: every key with type, default, bounds and help. */
 void config_print_help(FILE *out);
 
+/* The same of one key, or of those whose names begin so at a dot ("train"). Returns how many that are. */
+int config_print_key_help(const char *name, FILE *out);
+
 #endif

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <wchar.h>
 
 #include <jansson.h>
 
 #include "core/base/memory.h"
+#include "harness/base/terminal.h"
 
 enum { ROWS_HELD = 1000 }; /* what the widths of a text table are taken from */
 
@@ -30,36 +30,10 @@ struct listing {
     struct cell *held; /* text: rows not printed yet */
     int64_t held_rows, rows;
     bool streaming; /* text: the widths are fixed, the head is printed */
+    int most;       /* text: columns that a row may take; 0: any */
 };
 
 /* --------------------------------------------------------------------------------------------- text */
-
-/* One code point of UTF-8; a byte that is none counts as one. *used: its bytes. */
-static wchar_t decode(const unsigned char *text, int *used)
-{
-    int more = text[0] >= 0xf0 ? 3 : text[0] >= 0xe0 ? 2 : text[0] >= 0xc0 ? 1 : 0;
-    wchar_t code = more == 3 ? text[0] & 7 : more == 2 ? text[0] & 15 : more == 1 ? text[0] & 31 : text[0];
-    for (int i = 1; i <= more; i++) {
-        if ((text[i] & 0xc0) != 0x80) {
-            *used = 1;
-            return text[0];
-        }
-        code = code << 6 | (text[i] & 0x3f);
-    }
-    *used = 1 + more;
-    return code;
-}
-
-/* Columns of a terminal. Outside a UTF-8 locale wcwidth knows nothing beyond ASCII: one each then. */
-static int display_width(const char *text)
-{
-    int width = 0, used;
-    for (const unsigned char *p = (const unsigned char *)text; *p; p += used) {
-        int w = wcwidth(decode(p, &used));
-        width += w < 0 ? 1 : w;
-    }
-    return width;
-}
 
 /* A cell is one line, and sends nothing to the terminal. */
 static char *one_line(const char *text)
@@ -73,9 +47,14 @@ static char *one_line(const char *text)
 
 static void print_padded(struct listing *t, const char *text, int column, bool right)
 {
-    int pad = t->widths[column] - display_width(text);
+    int pad = t->widths[column] - terminal_width(text);
     bool last = column == t->count - 1;
-    fprintf(t->out, "%s%*s%s", column ? "  " : "", right && pad > 0 ? pad : 0, "", text);
+    if (pad < 0 && t->most) {
+        int fits = (int)terminal_cut(text, t->widths[column] - 2);
+        fprintf(t->out, "%s%.*s..", column ? "  " : "", fits, text);
+    } else {
+        fprintf(t->out, "%s%*s%s", column ? "  " : "", right && pad > 0 ? pad : 0, "", text);
+    }
     if (!right && pad > 0 && !last)
         fprintf(t->out, "%*s", pad, "");
     if (last)
@@ -88,20 +67,39 @@ static void print_row(struct listing *t, const struct cell *row)
         print_padded(t, row[c].text ? row[c].text : "", c, t->numeric[c]);
 }
 
+enum { NARROWEST = 5 };
+
+/* The widest column gives way until a row fits, or all are as narrow as can be read. */
+static void fit_widths(struct listing *t)
+{
+    int total = 2 * (t->count - 1);
+    for (int c = 0; c < t->count; c++)
+        total += t->widths[c];
+    for (; t->most && total > t->most; total--) {
+        int widest = 0;
+        for (int c = 0; c < t->count; c++)
+            widest = t->widths[c] > t->widths[widest] ? c : widest;
+        if (t->widths[widest] <= NARROWEST)
+            return;
+        t->widths[widest]--;
+    }
+}
+
 static void flush_held(struct listing *t)
 {
     for (int c = 0; c < t->count; c++) {
         bool some = false, all = true;
-        t->widths[c] = display_width(t->columns[c]);
+        t->widths[c] = terminal_width(t->columns[c]);
         for (int64_t r = 0; r < t->held_rows; r++) {
             const struct cell *cell = &t->held[r * t->count + c];
-            int width = cell->text ? display_width(cell->text) : 0;
+            int width = cell->text ? terminal_width(cell->text) : 0;
             t->widths[c] = width > t->widths[c] ? width : t->widths[c];
             some |= cell->text != NULL;
             all &= cell->number || !cell->text;
         }
         t->numeric[c] = some && all;
     }
+    fit_widths(t);
     for (int c = 0; c < t->count; c++)
         print_padded(t, t->columns[c], c, t->numeric[c]);
     for (int c = 0; c < t->count; c++) {
@@ -138,6 +136,20 @@ static void text_cell(struct listing *t, const char *text, bool number)
         print_row(t, t->held);
         release_held(t);
     }
+}
+
+/* --------------------------------------------------------------------------------------------- a line a value */
+
+static void vertical_cell(struct listing *t, const char *text)
+{
+    int widest = 0;
+    for (int c = 0; c < t->count; c++)
+        widest = terminal_width(t->columns[c]) > widest ? terminal_width(t->columns[c]) : widest;
+    if (t->at == 0)
+        fprintf(t->out, "%s-- %lld\n", t->rows ? "\n" : "", (long long)t->rows + 1);
+    char *line = one_line(text ? text : "");
+    fprintf(t->out, "%s%*s  %s\n", t->columns[t->at], widest - terminal_width(t->columns[t->at]), "", line);
+    free(line);
 }
 
 /* --------------------------------------------------------------------------------------------- CSV, JSON */
@@ -220,6 +232,8 @@ static void put(struct listing *t, const char *text, bool number, bool quote)
 {
     if (t->format == LISTING_TEXT)
         text_cell(t, text, number);
+    else if (t->format == LISTING_VERTICAL)
+        vertical_cell(t, text);
     else if (t->format == LISTING_CSV)
         csv_cell(t, text);
     else
@@ -280,7 +294,8 @@ struct listing *listing_begin(FILE *out, enum listing_format format, const char 
     t->numeric = memory_alloc((size_t)count, sizeof *t->numeric);
     t->held = format == LISTING_TEXT ? memory_alloc(ROWS_HELD * (size_t)count, sizeof *t->held) : NULL;
     for (int c = 0; c < count; c++) {
-        char *name = format == LISTING_TEXT ? one_line(columns[c]) : memory_string(columns[c]);
+        bool people = format == LISTING_TEXT || format == LISTING_VERTICAL;
+        char *name = people ? one_line(columns[c]) : memory_string(columns[c]);
         t->columns[c] = format == LISTING_JSON ? distinct_name(t->columns, c, name) : memory_string(name);
         free(name);
     }
@@ -291,6 +306,11 @@ struct listing *listing_begin(FILE *out, enum listing_format format, const char 
     if (format == LISTING_CSV)
         putc('\n', out);
     return t;
+}
+
+void listing_fit(struct listing *t, int columns)
+{
+    t->most = columns;
 }
 
 int listing_end(struct listing *t, struct error *err)
@@ -345,27 +365,23 @@ static void put_column(struct listing *t, sqlite3_stmt *row, int c)
     }
 }
 
-int listing_print(FILE *out, enum listing_format format, sqlite3_stmt *statement, int64_t *rows, struct error *err)
+int listing_print(FILE *out, enum listing_format format, sqlite3_stmt *statement, int columns, struct error *err)
 {
     int count = sqlite3_column_count(statement), code;
-    int64_t printed = 0;
     if (count == 0)
         return error_set(err, STATUS_BAD_INPUT, "the statement has no columns to print");
     const char **names = memory_alloc((size_t)count, sizeof *names);
     for (int c = 0; c < count; c++)
         names[c] = sqlite3_column_name(statement, c);
     struct listing *t = listing_begin(out, format, names, count);
-    while ((code = sqlite3_step(statement)) == SQLITE_ROW && !ferror(out)) {
+    listing_fit(t, columns);
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW && !ferror(out))
         for (int c = 0; c < count; c++)
             put_column(t, statement, c);
-        printed++;
-    }
     free(names);
     int status = STATUS_OK;
     if (code != SQLITE_DONE && code != SQLITE_ROW)
         status = error_set(err, STATUS_BAD_INPUT, "%s", sqlite3_errmsg(sqlite3_db_handle(statement)));
     int end = listing_end(t, status ? NULL : err);
-    if (rows)
-        *rows = printed;
     return status ? status : end;
 }

@@ -18,7 +18,13 @@ struct option_spec {
 /* Rows that many verbs have. */
 #define OPTION_HOME                                                                                                    \
     {                                                                                                                  \
-        "home", 0, "DIR", "the home (default: TAPER_HOME, else results/home)"                                          \
+        "home", 0, "DIR", "the home (default: TAPER_HOME, else ./results/home, else ~/.local/share/taper)"             \
+    }
+#define OPTION_HOME_READER                                                                                             \
+    {                                                                                                                  \
+        "home", 0, "DIR|FILE",                                                                                         \
+            "the home, or a database file to read (default: TAPER_HOME, else ./results/home, else "                    \
+            "~/.local/share/taper)"                                                                                    \
     }
 #define OPTION_THREADS                                                                                                 \
     {                                                                                                                  \

@@ -1,6 +1,7 @@
 #include "harness/daemon/client.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,6 +15,8 @@
 struct client {
     int fd;
     struct protocol_reader reader;
+    int (*tick)(void *arg);
+    void *arg;
 };
 
 int client_open(struct client **out, const struct home *home, struct error *err)
@@ -55,6 +58,25 @@ static int send_all(int fd, const char *bytes, size_t size, struct error *err)
     return STATUS_OK;
 }
 
+void client_watch(struct client *c, int (*tick)(void *arg), void *arg)
+{
+    c->tick = tick;
+    c->arg = arg;
+}
+
+/* False: the one who watches would wait no longer. */
+static bool wait_for_bytes(const struct client *c)
+{
+    struct pollfd ready = {c->fd, POLLIN, 0};
+    for (int ms; c->tick;) {
+        if ((ms = c->tick(c->arg)) < 0)
+            return false;
+        if (poll(&ready, 1, ms) > 0)
+            break;
+    }
+    return true;
+}
+
 int client_ask(struct client *c, const char *what, json_t *body, json_t **reply, struct error *err)
 {
     char buffer[65536], *text = protocol_request(what, body);
@@ -71,6 +93,8 @@ int client_ask(struct client *c, const char *what, json_t *body, json_t **reply,
             return error_set(err, status, "%s", unsent.text);
     }
     while (!status && !protocol_line(&c->reader, &line, &size)) {
+        if (!wait_for_bytes(c))
+            return error_set(err, STATUS_STOPPED, "no longer waiting");
         ssize_t n = recv(c->fd, buffer, sizeof buffer, 0);
         if (n < 0 && errno == EINTR)
             continue;

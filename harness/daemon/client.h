@@ -15,6 +15,10 @@ struct client;
 int client_open(struct client **out, const struct home *home, struct error *err);
 void client_close(struct client *c); /* NULL is fine */
 
+/* While a reply is waited for: called at once and again after as many milliseconds as it returns; -1: wait no longer,
+ * which ends the asking with STATUS_STOPPED. */
+void client_watch(struct client *c, int (*tick)(void *arg), void *arg);
+
 /* Ask; body is taken. Waits for the reply for as long as it takes: when the daemon goes away, STATUS_FAILED. */
 int client_ask(struct client *c, const char *what, json_t *body, json_t **reply, struct error *err);
 

@@ -185,6 +185,8 @@ int engine_open(struct engine *e, const struct engine_options *options, const ch
     if (!status)
         status = home_init(&e->home, home, true, err);
     if (!status)
+        home_announce(&e->home);
+    if (!status)
         status = store_open(&e->store, &e->home, STORE_WRITE, err);
     if (!status)
         status = open_loop(e, err);

@@ -30,10 +30,10 @@ int requests_resolve(struct store *store, const char *word, bool *is_sweep, stru
     if (store_run_find(store, word, run, &single) == STATUS_OK)
         return STATUS_OK;
     /* Which of the two was meant shows in the letters. */
-    bool hex = word[0] && word[strspn(word, "0123456789abcdef")] == '\0';
+    bool of_run = strchr(word, '/') || (word[0] && word[strspn(word, "0123456789abcdef")] == '\0');
     if (err)
-        *err = hex ? single : sweep;
-    return hex ? single.status : sweep.status;
+        *err = of_run ? single : sweep;
+    return of_run ? single.status : sweep.status;
 }
 
 static json_t *changed_to_json(const struct store_changed *c)
@@ -182,6 +182,20 @@ static int do_retry(struct requests *r, const json_t *request, json_t **body, st
     return on_target(r, request, apply_retry, body, err);
 }
 
+static int count_one(void *arg, const struct store_run *run)
+{
+    (void)run;
+    ++*(int64_t *)arg;
+    return STATUS_OK;
+}
+
+/* Runs that have a worker, of a sweep or of all. */
+static int count_live(struct store *store, const char *sweep, int64_t *count, struct error *err)
+{
+    const struct store_filter live = {.sweep = sweep, .states = 1u << RUN_STARTING | 1u << RUN_RUNNING};
+    return store_runs_each(store, &live, count_one, count, err);
+}
+
 /* One sweep, or without a name the queue; `all` resumes every sweep too. */
 static int set_paused(struct requests *r, const json_t *request, bool paused, json_t **body, struct error *err)
 {
@@ -192,8 +206,14 @@ static int set_paused(struct requests *r, const json_t *request, bool paused, js
         store_queue_sweeps(r->store, &all);
     for (size_t i = 0; i < all.count && !status; i++)
         status = store_sweep_pause(r->store, all.names[i], paused, err);
+    int64_t live = 0;
+    if (!status && paused)
+        status = count_live(r->store, sweep, &live, err);
+    bool stop = !status && paused && r->scheduler && json_is_true(json_object_get(request, "running"));
+    int stopping = stop ? scheduler_pause(r->scheduler) : 0;
     if (!status)
-        *body = json_pack("{s:b, s:I}", "queue", !sweep, "sweeps", (json_int_t)(sweep ? 1 : all.count));
+        *body = json_pack("{s:b, s:I, s:I, s:i}", "queue", !sweep, "sweeps", (json_int_t)(sweep ? 1 : all.count),
+                          "live", (json_int_t)live, "stopping", stopping);
     free(all.names);
     if (!status && !paused && r->scheduler)
         scheduler_kick(r->scheduler);
@@ -258,12 +278,13 @@ int requests_check(const char *what, const json_t *request, struct error *err)
     static const struct {
         const char *request, *field;
         bool text; /* else true or false */
-    } fields[] = {{"submit", "text", true}, {"submit", "path", true},  {"submit", "directory", true},
-                  {"submit", "dry", false}, {"retry", "done", false},  {"cancel", "what", true},
-                  {"retry", "what", true},  {"wait", "what", true},    {"pause", "sweep", true},
-                  {"pause", "all", false},  {"resume", "sweep", true}, {"resume", "all", false},
-                  {"forget", "what", true}, {"forget", "yes", false},  {"forget", "checkpoints", false},
-                  {"use", "device", true},  {"stop", "kill", false},   {"stop", "workers", false}};
+    } fields[] = {{"submit", "text", true},         {"submit", "path", true},    {"submit", "directory", true},
+                  {"submit", "dry", false},         {"retry", "done", false},    {"cancel", "what", true},
+                  {"retry", "what", true},          {"wait", "what", true},      {"pause", "sweep", true},
+                  {"pause", "all", false},          {"pause", "running", false}, {"resume", "sweep", true},
+                  {"resume", "all", false},         {"forget", "what", true},    {"forget", "yes", false},
+                  {"forget", "checkpoints", false}, {"use", "device", true},     {"stop", "kill", false},
+                  {"stop", "workers", false}};
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         const json_t *value = json_object_get(request, fields[i].field);
         if (strcmp(fields[i].request, what) != 0 || !value)

@@ -12,21 +12,39 @@
 #include "harness/daemon/client.h"
 #include "harness/daemon/sweep_copy.h"
 #include "harness/spec/spec.h"
+#include "harness/spec/spec_yaml.h"
+
+/* The text of a sweep as JSON. A file is opened only when it is a regular one. */
+static int read_text(const char *path, json_t **out, struct error *err)
+{
+    struct file_map map = {0};
+    char *input = NULL;
+    size_t size = 0;
+    bool is_input = strcmp(path, "-") == 0;
+    int status = is_input ? yaml_read_file(path, &input, &size, err) : file_map_open(&map, path, err);
+    *out = NULL;
+    if (status)
+        return status;
+    size = is_input ? size : map.size;
+    if (size > SPEC_FILE_MOST)
+        status = error_set(err, STATUS_BAD_INPUT, "%s: %zu bytes; a sweep may have %d", path, size, SPEC_FILE_MOST);
+    else if (!(*out = json_stringn(is_input ? input : (const char *)map.data, size)))
+        status = error_set(err, STATUS_BAD_INPUT, "%s: not UTF-8", path);
+    if (!is_input)
+        file_map_close(&map);
+    free(input);
+    return status;
+}
 
 int submit_request(const char *path, json_t **body, struct error *err)
 {
-    struct file_map map;
-    int status = file_map_open(&map, path, err);
+    json_t *text;
+    int status = read_text(path, &text, err);
     *body = NULL;
     if (status)
         return status;
     char *directory = getcwd(NULL, 0);
-    json_t *text = map.size <= SPEC_FILE_MOST ? json_stringn((const char *)map.data, map.size) : NULL;
-    if (map.size > SPEC_FILE_MOST)
-        status = error_set(err, STATUS_BAD_INPUT, "%s: %zu bytes; a sweep may have %d", path, map.size, SPEC_FILE_MOST);
-    else if (!text)
-        status = error_set(err, STATUS_BAD_INPUT, "%s: not UTF-8", path);
-    else if (!directory)
+    if (!directory)
         status = error_set(err, STATUS_FAILED, "the current directory is gone");
     else
         *body = json_pack("{s:O, s:s, s:s}", "text", text, "path", path, "directory", directory);
@@ -34,7 +52,6 @@ int submit_request(const char *path, json_t **body, struct error *err)
         status = error_set(err, STATUS_BAD_INPUT, "%s: the path, or that of the directory, is not UTF-8", path);
     json_decref(text);
     free(directory);
-    file_map_close(&map);
     return status;
 }
 

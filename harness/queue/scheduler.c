@@ -149,21 +149,44 @@ static bool all_stopping(const struct scheduler *s, const struct crew *crew)
     return true;
 }
 
-void scheduler_cancel(struct scheduler *s)
+/* Stop the attempts of the runs that are so; returns how many. `what` is happening to them, for the log. */
+static int stop_those(struct scheduler *s, bool (*is_so)(struct store *store, const char *run), const char *what)
 {
     int fresh = 0;
     struct job **asked = memory_alloc((size_t)scheduler_live(s), sizeof(struct job *));
     for (struct job *job = s->jobs; job; job = job->next) {
-        struct store_run run;
-        if (job->ended || job->stopping || store_run_find(s->o.store, job->run, &run, NULL) || !run.cancel)
+        if (job->ended || job->stopping || !is_so(s->o.store, job->run))
             continue;
         job->stopping = true;
-        scheduler_log(s, "run %s attempt %d is being cancelled", job->run, job->attempt);
+        scheduler_log(s, "run %s attempt %d is being %s", job->run, job->attempt, what);
         asked[fresh++] = job;
     }
     for (int i = 0; i < fresh; i++)
         scheduler_stop(asked[i]->crew, all_stopping(s, asked[i]->crew) ? EXECUTOR_ALL : asked[i]->place, EXECUTOR_STOP);
     free(asked);
+    return fresh;
+}
+
+static bool is_cancelled(struct store *store, const char *id)
+{
+    struct store_run run;
+    return store_run_find(store, id, &run, NULL) == STATUS_OK && run.cancel;
+}
+
+void scheduler_cancel(struct scheduler *s)
+{
+    stop_those(s, is_cancelled, "cancelled");
+}
+
+static bool is_paused(struct store *store, const char *id)
+{
+    bool paused = false;
+    return store_queue_holds(store, id, &paused, NULL) == STATUS_OK && paused;
+}
+
+int scheduler_pause(struct scheduler *s)
+{
+    return stop_those(s, is_paused, "paused");
 }
 
 void scheduler_drain(struct scheduler *s, bool stop, enum executor_stop how)

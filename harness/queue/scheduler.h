@@ -89,6 +89,10 @@ void scheduler_kick(struct scheduler *s);
 /* End the attempts whose cancel was asked for (after a cancel). */
 void scheduler_cancel(struct scheduler *s);
 
+/* End the attempts of runs that nothing wants to run now, the queue or all their sweeps being paused: each checkpoints,
+ * and is queued again (after a pause). Returns how many it asked. */
+int scheduler_pause(struct scheduler *s);
+
 /* Start nothing any more; with `stop` also end what is live, which is then queued again. */
 void scheduler_drain(struct scheduler *s, bool stop, enum executor_stop how);
 

@@ -284,6 +284,35 @@ int plot_data_make(struct plot_data *out, struct store *s, const char *id, const
     return status;
 }
 
+static void smooth_line(struct plot_line *line, int points)
+{
+    double *mean = memory_alloc((size_t)line->count + 1, sizeof *mean);
+    for (int p = 0; p < line->count; p++) {
+        int first = p - (points - 1) / 2, last = p + points / 2, n = 0;
+        for (int q = first > 0 ? first : 0; q <= last && q < line->count; q++, n++)
+            mean[p] += line->points[q].mean;
+        mean[p] /= n;
+    }
+    for (int p = 0; p < line->count; p++) {
+        struct plot_point *q = &line->points[p];
+        q->mean = mean[p];
+        q->low = fmin(q->low, q->mean); /* a band holds its line */
+        q->high = fmax(q->high, q->mean);
+    }
+    free(mean);
+}
+
+enum { GATE_ROW = 1 };
+
+void plot_data_smooth(struct plot_data *d, int points)
+{
+    for (int column = 0; column < d->columns; column++)
+        for (int row = 0; row < d->rows; row++)
+            for (int s = 0; row != GATE_ROW && s < d->series; s++)
+                smooth_line(&d->lines[(column * d->rows + row) * d->series + s], points);
+    d->smoothed = points;
+}
+
 void plot_data_fini(struct plot_data *d)
 {
     for (int l = 0; d->lines && l < d->columns * d->rows * d->series; l++)

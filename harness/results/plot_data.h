@@ -45,12 +45,17 @@ struct plot_data {
     int seeds_low, seeds_high; /* the fewest and the most values behind a point of row 1 */
     int timed, beside;         /* values of row 1 that are timings, and those taken beside other runs */
     bool binned, fewer;        /* some line is; somewhere seeds drop out */
+    int smoothed;              /* points of a rolling mean; 0: none */
 };
 
 /* Run the query (with :sweep) and arrange what it gives; `page` NULL takes all groups, or the groups listed alone, with
  * their panels and lines there from the start, data or not. STATUS_FAILED when the query lacks a column. */
 int plot_data_make(struct plot_data *out, struct store *s, const char *id, const char *sql, const char *sweep,
                    const struct result_groups *groups, const int *page, int page_count, struct error *err);
+/* In the place of each mean that of `points` around it, in every row but the gate's; bands keep what is smallest and
+ * largest. */
+void plot_data_smooth(struct plot_data *d, int points);
+
 void plot_data_fini(struct plot_data *d); /* fine on a zeroed one */
 
 const struct plot_line *plot_data_line(const struct plot_data *d, int column, int row, int series); /* from 0 */

@@ -33,6 +33,7 @@ struct drawing {
     bool inline_svg;
     struct plot_data d;
     int *style;
+    const struct result_look *look;
     bool spelled; /* names had letters that no font here has */
 };
 
@@ -90,6 +91,8 @@ static void put_seeds(FILE *out, const struct plot_data *d)
         fprintf(out, "n = %d, band: smallest to largest", d->seeds_low);
     else
         fprintf(out, "n = %d to %d, band: smallest to largest", d->seeds_low, d->seeds_high);
+    if (d->smoothed)
+        fprintf(out, "; lines: rolling mean of %d points", d->smoothed);
     if (d->fewer)
         fputs("; dotted where seeds are missing", out);
     if (d->beside)
@@ -125,6 +128,8 @@ static int make_caption(struct plot_image *image, struct results *from, const st
         const char *baseline = from->groups.baseline;
         FILE *out = open_memstream(&image->caption, &size);
         fprintf(out, "Sweep %s, %s; ", image->sweep, runs);
+        for (int i = 0; i < from->choice.also_count; i++)
+            fprintf(out, "and sweep %s; ", from->choice.also[i]);
         put_seeds(out, &f->d);
         if (*unfinished)
             fprintf(out, "; not done: %s", unfinished);
@@ -187,6 +192,12 @@ static struct canvas canvas_of(const struct drawing *f)
     lay_out_key(&c, &f->d);
     if (s->shares_lines || s->plan == FIGURE_NAMED)
         c.height += KEY_ROW * (c.key_rows - KEY_ROWS_SHAPED);
+    if (f->look->width > 0) {
+        c.width = f->look->width;
+        lay_out_key(&c, &f->d);
+    }
+    if (f->look->height > 0)
+        c.height = f->look->height;
     return c;
 }
 
@@ -233,6 +244,7 @@ static void put_script(FILE *out, const struct drawing *f, const char *caption)
             "width = %d\nheight = %d\ncaption_lines = %d\nkey_columns = %d\nkey_rows = %d\ntitle_text = ", size.width,
             size.height, lines, size.key_columns, size.key_rows);
     plot_put_string(out, f->e->title);
+    fprintf(out, "\nlog_y = %d", f->look->log_y);
     fputs("\ncaption = ", out);
     plot_put_string(out, wrapped);
     fputs("\nx_name = ", out);
@@ -400,6 +412,8 @@ static int make_page(struct plot_image *out, struct results *from, struct drawin
     }
     if (status)
         return status;
+    if (f->look->smooth > 1)
+        plot_data_smooth(&f->d, f->look->smooth);
     f->style = memory_alloc((size_t)f->d.series + 1, sizeof *f->style);
     plot_styles(f->d.series_names, f->d.series, f->style);
     if (f->format == PLOT_PNG || f->format == PLOT_PDF)
@@ -423,12 +437,17 @@ int plot_figure_draw(struct plot_image *out, struct results *from, const struct 
                         .sql = figure->sql,
                         .script = figure->script,
                         .x_name = figure->x_name,
+                        .look = &from->choice.look,
                         .format = format,
                         .inline_svg = inline_svg};
     struct plot_pages pages;
     struct parts parts = {0};
     bool nothing = false;
+    const struct result_look *look = &from->choice.look;
     *out = (struct plot_image){0};
+    if ((look->log_y || look->smooth) && !e->shape.shares_lines)
+        return error_set(err, STATUS_BAD_INPUT, "%s: %s is for figures of lines over the steps", e->id,
+                         look->log_y ? "--logy" : "--smooth");
     int status = find_groups(&pages, &out->sweep, from, e, sweep, err);
     if (!status && pages.count == 0) {
         nothing = true;

@@ -56,25 +56,49 @@ static void put_text(FILE *out, const char *tag, const char *text)
 
 /* --------------------------------------------------------------------------------------------- parts */
 
-static int put_table(FILE *out, struct results *from, const char *id, const char *sweep, struct error *err)
+/* Where the page is, and what of it could not be made. */
+struct page {
+    FILE *out;
+    struct results *from;
+    const char *sweep;
+    struct names *failed;
+    struct progress_line line;
+};
+
+static void put_failure(struct page *p, const char *id, const struct error *why)
+{
+    put_text(p->out, "p class=\"none\"", why->text);
+    names_add(p->failed, id);
+    progress_end(&p->line);
+    fprintf(stderr, "%s\n", why->text);
+}
+
+static void put_table(struct page *p, const char *id)
 {
     struct table t;
-    int status = table_make(&t, from, id, sweep, err);
-    if (status)
-        return status;
-    put_text(out, "h3", t.layout.title);
-    status = table_print(&t, TABLE_HTML, out, err);
+    struct error why = {0};
+    if (table_make(&t, p->from, id, p->sweep, &why)) {
+        put_failure(p, id, &why);
+        return;
+    }
+    put_text(p->out, "h3", t.layout.title);
+    if (table_print(&t, TABLE_HTML, p->out, &why))
+        put_failure(p, id, &why);
     table_fini(&t);
-    return status;
 }
 
 /* One page of a figure; what keeps it from being drawn stands in its place. Returns how many pages there are. */
-static int put_figure(FILE *out, struct results *from, const struct catalogue_entry *e, const char *sweep, int page)
+static int put_figure(struct page *p, const struct catalogue_entry *e, int page)
 {
+    FILE *out = p->out;
     struct plot_image image;
     struct error why = {0};
-    if (plot_figure_make(&image, from, e->id, sweep, page, PLOT_SVG, true, NULL, &why)) {
-        put_text(out, "p class=\"none\"", why.text);
+    bool empty = false;
+    if (plot_figure_make(&image, p->from, e->id, p->sweep, page, PLOT_SVG, true, &empty, &why)) {
+        if (empty)
+            put_text(out, "p class=\"none\"", why.text);
+        else
+            put_failure(p, e->id, &why);
         return 0;
     }
     char *id = page ? memory_format("%s-%d", e->id, page + 1) : memory_string(e->id);
@@ -93,28 +117,26 @@ static int put_figure(FILE *out, struct results *from, const struct catalogue_en
     return pages;
 }
 
-static void put_figures(FILE *out, struct results *from, const char *anchor, const char *sweep,
-                        struct progress_line *line)
+static void put_figures(struct page *p, const char *anchor)
 {
     const struct catalogue_entry *e;
     bool any = false;
     for (int i = 0; (e = catalogue_figure(i)); i++) {
         if (strcmp(e->section, anchor) != 0)
             continue;
-        fputs(any ? "" : "<div class=\"figures\">\n", out);
+        fputs(any ? "" : "<div class=\"figures\">\n", p->out);
         any = true;
-        progress_item(line, catalogue_figures() + catalogue_tables(), e->id);
+        progress_item(&p->line, catalogue_figures() + catalogue_tables(), e->id);
         for (int page = 0, pages = 1; page < pages; page++)
-            pages = put_figure(out, from, e, sweep, page);
+            pages = put_figure(p, e, page);
     }
-    fputs(any ? "</div>\n" : "", out);
+    fputs(any ? "</div>\n" : "", p->out);
 }
 
-static int put_section(FILE *out, struct results *from, const struct section *section, const char *sweep,
-                       struct progress_line *line, struct error *err)
+static void put_section(struct page *p, const struct section *section)
 {
     const struct catalogue_entry *e;
-    int status = STATUS_OK;
+    FILE *out = p->out;
     fprintf(out, "<section>\n<h2 id=\"%s\">", section->anchor);
     table_put_html(out, section->heading);
     fputs("</h2>\n", out);
@@ -122,16 +144,15 @@ static int put_section(FILE *out, struct results *from, const struct section *se
         put_text(out, "p", section->text);
     if (section->folded)
         fputs("<details><summary>Show the table</summary>\n", out);
-    put_figures(out, from, section->anchor, sweep, line);
-    for (int i = 0; !status && (e = catalogue_table(i)); i++)
+    put_figures(p, section->anchor);
+    for (int i = 0; (e = catalogue_table(i)); i++)
         if (strcmp(e->section, section->anchor) == 0) {
-            progress_item(line, catalogue_figures() + catalogue_tables(), e->id);
-            status = put_table(out, from, e->id, sweep, err);
+            progress_item(&p->line, catalogue_figures() + catalogue_tables(), e->id);
+            put_table(p, e->id);
         }
     if (section->folded)
         fputs("</details>\n", out);
     fputs("</section>\n", out);
-    return status;
 }
 
 /* --------------------------------------------------------------------------------------------- the page */
@@ -181,7 +202,7 @@ static void put_again(FILE *out, const char *sweep, const char *spec)
           out);
 }
 
-int report_write(FILE *out, struct results *from, const char *given, struct error *err)
+int report_write(FILE *out, struct results *from, const char *given, struct names *failed, struct error *err)
 {
     struct result_rows row = {0};
     struct store *s = from->store;
@@ -204,16 +225,20 @@ int report_write(FILE *out, struct results *from, const char *given, struct erro
         status = report_put_checks(out, from, sweep, err);
         fputs("</section>\n", out);
     }
-    struct progress_line line;
-    progress_begin(&line);
+    struct page page = {.out = out, .from = from, .sweep = sweep, .failed = failed};
+    progress_begin(&page.line);
     if (out == stdout && isatty(STDOUT_FILENO))
-        line.terminal = 0; /* the page itself goes there */
+        page.line.terminal = 0; /* the page itself goes there */
     for (int i = 0; !status && i < SECTIONS; i++)
-        status = put_section(out, from, &sections[i], sweep, &line, err);
-    progress_end(&line);
+        put_section(&page, &sections[i]);
+    progress_end(&page.line);
     if (!status) {
         put_again(out, sweep, result_text(&row, 0, 1));
-        fputs("</main>\n</body>\n</html>\n", out);
+        fputs("</main>\n<script>\n"
+              "addEventListener('beforeprint', () => document.querySelectorAll('details').forEach(d => { d.open = "
+              "true; }));\n"
+              "</script>\n</body>\n</html>\n",
+              out);
     }
     result_rows_fini(&row);
     free(sweep);

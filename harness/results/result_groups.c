@@ -133,6 +133,16 @@ static int choose(struct groups_made *made, struct error *err)
                       "sweep, %s, position, run, 0%s FROM sweep_run WHERE sweep = %s AND variant = %s",
                       point, sweep, sweep, name, point, other, variant);
     int status = store_make_temporary(made->store, "the runs of the sweep", sql, err);
+    for (int i = 0; !status && i < made->choice->also_count; i++) {
+        char *also = result_quote(made->choice->also[i]);
+        free(sql);
+        sql = memory_format("INSERT INTO temp.chosen SELECT sweep, sweep || '/' || variant, "
+                            "position + (SELECT 1 + max(position) FROM temp.chosen), run, 1%s FROM sweep_run "
+                            "WHERE sweep = %s",
+                            point, also);
+        status = store_make_temporary(made->store, "the runs of another sweep", sql, err);
+        free(also);
+    }
     free(sweep);
     free(other);
     free(name);

@@ -21,7 +21,13 @@ struct result_choice {
     const char *where[RESULT_CHOICES_MOST]; /* "KEY=VALUE": only these; of one key several: any of them */
     const char *by[RESULT_CHOICES_MOST];    /* keys that make panels, and lead the rows of a table */
     const char *vary[RESULT_CHOICES_MOST];  /* keys that name lines of one panel, and come last in a table's rows */
-    int where_count, by_count, vary_count;
+    const char *also[RESULT_CHOICES_MOST];  /* more sweeps beside the one asked for, their variants as SWEEP/VARIANT */
+    int where_count, by_count, vary_count, also_count;
+    struct result_look {
+        int width, height; /* of a figure, pixels of 1/96 inch; 0: its own */
+        int smooth;        /* the mean of so many logged points in the place of each; 0: as logged */
+        bool log_y;
+    } look;
 };
 
 struct result_group {

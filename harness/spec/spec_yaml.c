@@ -107,9 +107,39 @@ int yaml_reader_report(struct yaml_reader *r, FILE *report, struct error *err)
 
 /* --------------------------------------------------------------------------------------------- loading */
 
+/* Up to one byte more than a sweep may have, so that too many show. On the heap. */
+static int read_stream(FILE *in, const char *path, char **text, size_t *size, struct error *err)
+{
+    *text = memory_alloc(SPEC_FILE_MOST + 2, 1);
+    *size = fread(*text, 1, SPEC_FILE_MOST + 1, in);
+    if (!ferror(in) && *size <= SPEC_FILE_MOST)
+        return STATUS_OK;
+    free(*text);
+    *text = NULL;
+    if (ferror(in))
+        return error_set(err, STATUS_BAD_INPUT, "%s: cannot read", path);
+    return error_set(err, STATUS_BAD_INPUT, "%s: want at most %d bytes, got more", path, SPEC_FILE_MOST);
+}
+
+/* Whoever checks a sweep, prints and queues it reads it as often. */
+static int read_standard_input(char **text, size_t *size, struct error *err)
+{
+    static char *kept;
+    static size_t kept_size;
+    int status = kept ? STATUS_OK : read_stream(stdin, "standard input", &kept, &kept_size, err);
+    if (status)
+        return status;
+    *text = memory_alloc(kept_size + 1, 1);
+    memcpy(*text, kept, kept_size);
+    *size = kept_size;
+    return STATUS_OK;
+}
+
 int yaml_read_file(const char *path, char **text, size_t *size, struct error *err)
 {
     struct stat st;
+    if (strcmp(path, "-") == 0)
+        return read_standard_input(text, size, err);
     FILE *in = fopen(path, "re");
     if (!in || fstat(fileno(in), &st) != 0 || S_ISDIR(st.st_mode)) {
         int number = in && errno == 0 ? EISDIR : in && S_ISDIR(st.st_mode) ? EISDIR : errno;
@@ -117,17 +147,9 @@ int yaml_read_file(const char *path, char **text, size_t *size, struct error *er
             fclose(in);
         return error_errno(err, STATUS_BAD_INPUT, number, "%s", path);
     }
-    *text = memory_alloc(SPEC_FILE_MOST + 2, 1);
-    *size = fread(*text, 1, SPEC_FILE_MOST + 1, in);
-    int failed = ferror(in);
+    int status = read_stream(in, path, text, size, err);
     fclose(in);
-    if (!failed && *size <= SPEC_FILE_MOST)
-        return STATUS_OK;
-    free(*text);
-    *text = NULL;
-    if (failed)
-        return error_set(err, STATUS_BAD_INPUT, "%s: cannot read", path);
-    return error_set(err, STATUS_BAD_INPUT, "%s: want at most %d bytes, got more", path, SPEC_FILE_MOST);
+    return status;
 }
 
 /* Line and column of a byte, for faults libyaml places by offset alone. */

@@ -78,6 +78,7 @@ void yaml_unknown_key(struct yaml_reader *r, const struct yaml_entry *entry, con
                       const char *const *words);
 
 /* The text of a whole file within SPEC_FILE_MOST; on the heap, NUL-terminated. */
+/* path "-": standard input, which is read once, and is the same text whenever it is asked for again. */
 int yaml_read_file(const char *path, char **text, size_t *size, struct error *err);
 
 #endif

@@ -163,7 +163,8 @@ int status_run(struct store *store, const char *id, json_t **out, struct error *
                             "ORDER BY id DESC LIMIT 20) ORDER BY id"}};
     json_t *rows = NULL;
     int status = rows_json(store,
-                           "SELECT r.*, coalesce((SELECT step FROM journal j WHERE j.run = r.id), 0) AS step "
+                           "SELECT r.*, coalesce((SELECT step FROM journal j WHERE j.run = r.id), 0) AS step, "
+                           "(SELECT ce FROM step t WHERE t.run = r.id ORDER BY step DESC LIMIT 1) AS loss "
                            "FROM run r WHERE id = :what",
                            id, &rows, err);
     if (status)

@@ -48,8 +48,9 @@ void store_close(struct store *s); /* NULL is fine; releases the lock */
  * tried, since that would refuse a daemon that starts at this moment. */
 bool store_is_held(const struct home *home);
 
-/* Give the connection this program's views (results/views.sql) as temporary ones, whatever program made those in the
- * database: a reader changes nothing there. Once a connection, before it is asked for them. */
+/* Give the connection this program's views (results/views.sql, and run_flat and config_key, made from the table of
+ * keys) as temporary ones, whatever program made those in the database: a reader changes nothing there. Cheap the
+ * second time. A reader whose database has another program's views, but this one's schema, has them from store_open. */
 int store_own_views(struct store *s, struct error *err);
 
 /* Run statements that make temporary tables and views, of this connection alone, and touch nothing else. `name` is what
@@ -139,7 +140,8 @@ struct store_filter {
 int store_runs_each(struct store *s, const struct store_filter *filter, store_run_each *each, void *arg,
                     struct error *err);
 
-/* By id or the start of one, if only one run starts so (STATUS_BAD_INPUT otherwise). */
+/* By id, the start of one, or SWEEP/VARIANT/SEED, if only one run is meant so (STATUS_BAD_INPUT otherwise). What people
+ * type for a run goes through here. */
 int store_run_find(struct store *s, const char *id, struct store_run *run, struct error *err);
 
 /* The configuration, and what to do after training. */

@@ -103,7 +103,8 @@ int store_migrate_with(struct store *s, const struct store_migration *steps, int
 /* The same with this program's steps and schema, and the views when their text has changed. */
 int store_migrate(struct store *s, struct error *err);
 int store_refresh_views(struct store *s, struct error *err);
-int store_drop_views(struct store *s, struct error *err); /* inside a transaction */
+int store_newest_views(struct store *s, struct error *err); /* own ones where the database's are not this program's */
+int store_drop_views(struct store *s, struct error *err);   /* inside a transaction */
 
 /* The schema version this program knows, and a database's. */
 int store_version_known(void);

@@ -95,11 +95,65 @@ int store_runs_each(struct store *s, const struct store_filter *filter, store_ru
     return status;
 }
 
+/* Runs of that name: several where a key of the grid besides the seed tells them apart. */
+static int find_named(struct store *s, const char *sweep, const char *variant, int64_t seed, const char *name,
+                      struct store_run *run, struct error *err)
+{
+    sqlite3_stmt *rows = store_prepare(s,
+                                       "SELECT " STORE_RUN_COLUMNS ", m.point FROM sweep_run m JOIN run r ON r.id = "
+                                       "m.run WHERE m.sweep = ?1 AND m.variant = ?2 AND r.seed = ?3 GROUP BY r.id "
+                                       "ORDER BY m.position",
+                                       err);
+    if (!rows)
+        return STATUS_FAILED;
+    store_bind_text(rows, 1, sweep);
+    store_bind_text(rows, 2, variant);
+    store_bind_int(rows, 3, seed);
+    char points[1024] = "";
+    int found = 0, code;
+    for (; (code = sqlite3_step(rows)) == SQLITE_ROW; found++) {
+        size_t used = strlen(points);
+        if (found == 0)
+            store_read_run(rows, run);
+        snprintf(points + used, sizeof points - used, "\n  %s %s", (const char *)sqlite3_column_text(rows, 0),
+                 (const char *)sqlite3_column_text(rows, sqlite3_column_count(rows) - 1));
+    }
+    int status = code == SQLITE_DONE ? STATUS_OK : store_fail(s, err, "find a run");
+    sqlite3_reset(rows);
+    if (!status && found == 0)
+        status = error_set(err, STATUS_BAD_INPUT, "no run '%s': sweep %s has none of variant '%s' and seed %lld", name,
+                           sweep, variant, (long long)seed);
+    if (!status && found > 1)
+        status = error_set(err, STATUS_BAD_INPUT, "%d runs are '%s'; name one by its id:%s", found, name, points);
+    return status;
+}
+
+/* SWEEP/VARIANT/SEED; a variant may have a slash in its name, a sweep has none. */
+static int find_by_name(struct store *s, const char *name, struct store_run *run, struct error *err)
+{
+    const char *first = strchr(name, '/'), *last = strrchr(name, '/');
+    char *sweep = memory_format("%.*s", (int)(first - name), name), *end = NULL;
+    long long seed = strtoll(last + 1, &end, 10);
+    int status;
+    if (first == last || end == last + 1 || *end) {
+        status = error_set(err, STATUS_BAD_INPUT, "no run '%s': a name is SWEEP/VARIANT/SEED", name);
+    } else if ((status = store_sweep_find(s, sweep, err)) == STATUS_OK) {
+        char *variant = memory_format("%.*s", (int)(last - first - 1), first + 1);
+        status = find_named(s, sweep, variant, seed, name, run, err);
+        free(variant);
+    }
+    free(sweep);
+    return status;
+}
+
 int store_run_find(struct store *s, const char *id, struct store_run *run, struct error *err)
 {
+    if (strchr(id, '/'))
+        return find_by_name(s, id, run, err);
     size_t length = strlen(id);
     if (length == 0 || length >= CONFIG_ID || id[strspn(id, "0123456789abcdef")])
-        return error_set(err, STATUS_BAD_INPUT, "no run '%s': want the first hex digits of a run's id", id);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "no run '%s': want the first hex digits of a run's id, or SWEEP/VARIANT/SEED", id);
     sqlite3_stmt *rows = store_prepare(s,
                                        "SELECT " STORE_RUN_COLUMNS "FROM run r WHERE r.id >= ?1 AND r.id < ?1 || 'g' "
                                        "LIMIT 2",

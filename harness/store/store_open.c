@@ -43,14 +43,17 @@ static char *uri_of(const char *path)
 }
 
 /* In a directory that cannot be written, WAL's shared memory cannot be made. Without a log there is nothing to share:
- * nobody can be writing, so the file is read as it is. */
+ * nobody can be writing, so the file is read as it is. So is a database alone, beside which nothing is to appear. */
 static bool must_be_immutable(const struct home *home)
 {
     struct stat st;
     char *wal = memory_format("%s-wal", home->database), *shm = memory_format("%s-shm", home->database);
-    bool frozen = access(home->dir, W_OK) != 0 && (stat(wal, &st) != 0 || st.st_size == 0) && access(shm, R_OK) != 0;
+    char *journal = memory_format("%s-journal", home->database);
+    bool frozen = (home->alone || access(home->dir, W_OK) != 0) && (stat(wal, &st) != 0 || st.st_size == 0) &&
+                  access(shm, R_OK) != 0 && access(journal, R_OK) != 0;
     free(wal);
     free(shm);
+    free(journal);
     return frozen;
 }
 
@@ -75,7 +78,7 @@ static int check_not_lost(const struct home *home, struct error *err)
     struct stat st;
     int runs = 0;
     bool there = stat(home->database, &st) == 0;
-    if ((!there || st.st_size == 0) && (runs = count_runs(home)) > 0)
+    if (!home->alone && (!there || st.st_size == 0) && (runs = count_runs(home)) > 0)
         return error_set(
             err, STATUS_BAD_INPUT,
             "%s: %s, but %s holds %d runs with journals: put back a copy of the database, make it again from "
@@ -114,7 +117,8 @@ static int open_connection(struct store *s, const struct home *home, struct erro
 static int refresh_schema(const struct home *home, int version, struct error *err)
 {
     struct store *writer = NULL;
-    int status = store_open(&writer, home, STORE_WRITE, err);
+    int status = home->alone ? error_set(err, STATUS_BAD_INPUT, "a database alone is only read")
+                             : store_open(&writer, home, STORE_WRITE, err);
     store_close(writer);
     if (status) {
         error_wrap(err,
@@ -154,7 +158,7 @@ int store_open(struct store **out, const struct home *home, enum store_mode mode
                            "%s: its schema is version %d, this program knows up to %d; use the "
                            "taper that wrote it, or a newer one",
                            home->database, version, store_version_known());
-    if (!status && version == store_version_known())
+    if (!status && version == store_version_known() && (status = store_newest_views(*out, err)) == STATUS_OK)
         return STATUS_OK;
     store_close(*out);
     *out = NULL;

@@ -186,3 +186,22 @@ void store_queue_sweeps(struct store *s, struct store_queue_sweeps *out)
 {
     list_names(s, "SELECT name FROM sweep ORDER BY created, name", NULL, out);
 }
+
+int store_queue_holds(struct store *s, const char *run, bool *paused, struct error *err)
+{
+    sqlite3_stmt *row = store_prepare(
+        s,
+        "SELECT EXISTS (SELECT 1 FROM meta WHERE key = 'paused') OR NOT EXISTS (SELECT 1 FROM sweep_run m JOIN sweep w "
+        "ON w.name = m.sweep WHERE m.run = ?1 AND m.wanted AND NOT w.paused)",
+        err);
+    if (!row)
+        return STATUS_FAILED;
+    store_bind_text(row, 1, run);
+    int status = STATUS_OK;
+    if (sqlite3_step(row) == SQLITE_ROW)
+        *paused = sqlite3_column_int(row, 0) != 0;
+    else
+        status = store_fail(s, err, "see whether a run is paused");
+    sqlite3_reset(row);
+    return status;
+}

@@ -46,4 +46,7 @@ void store_queue_fail_fast(struct store *s, const char *run, struct store_queue_
 /* Every sweep there is. */
 void store_queue_sweeps(struct store *s, struct store_queue_sweeps *out);
 
+/* Whether a run (a whole id) would not be started now: the queue is paused, or every sweep that wants it is. */
+int store_queue_holds(struct store *s, const char *run, bool *paused, struct error *err);
+
 #endif

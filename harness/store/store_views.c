@@ -1,10 +1,12 @@
-/* The views of results/views.sql: those in the database, and a reader's own. */
+/* The views of results/views.sql and of the configuration's keys: those in the database, and a reader's own. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <sodium.h>
 
+#include "core/base/memory.h"
+#include "core/config/config.h"
 #include "harness/base/embedded.h"
 #include "harness/store/store_internal.h"
 
@@ -13,6 +15,60 @@ static void digest_text(const char *text, size_t size, char hex[65])
     unsigned char digest[32];
     crypto_generichash(digest, sizeof digest, (const unsigned char *)text, size, NULL, 0);
     sodium_bin2hex(hex, 65, digest, sizeof digest);
+}
+
+/* config_key: what each key is where a configuration does not name it, as JSON has it. A text that is not given is ''.
+ */
+static void put_keys(FILE *out, const struct config_key *keys, int count)
+{
+    fputs("\nCREATE VIEW config_key (key, fallback) AS VALUES ", out);
+    for (int i = 0; i < count; i++) {
+        const char *text = keys[i].fallback;
+        bool number = keys[i].type == CONFIG_INT || keys[i].type == CONFIG_REAL;
+        if (keys[i].type == CONFIG_BOOL)
+            text = strcmp(text, "true") == 0 ? "1" : "0";
+        else if (number && strcmp(text, "auto") == 0)
+            number = false;
+        number |= keys[i].type == CONFIG_BOOL;
+        char *quoted = sqlite3_mprintf(number ? "%s" : "%Q", text);
+        fprintf(out, "%s('%s', %s)", i ? ", " : "", keys[i].name, quoted);
+        sqlite3_free(quoted);
+    }
+    fputs(";\n", out);
+}
+
+/* run_flat: a row for every run of every sweep, to read without JSON and without microseconds. */
+static void put_flat(FILE *out, const struct config_key *keys, int count)
+{
+    fputs("\nCREATE VIEW run_flat AS SELECT r.sweep, r.variant, r.run, r.state, r.val_loss, r.val_loss_raw, "
+          "r.fold_error, r.params, r.steps, r.attempts, ",
+          out);
+    static const char *const times[] = {"created", "started", "ended"};
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
+        fprintf(out, "strftime('%%Y-%%m-%%dT%%H:%%M:%%SZ', r.%s / 1000000, 'unixepoch') AS %s, ", times[i], times[i]);
+    fputs("(SELECT sum(hours) FROM attempt_time t WHERE t.run = r.run) AS hours, r.host, r.device AS ran_on, "
+          "r.version, (SELECT revision FROM attempt a WHERE a.run = r.run ORDER BY attempt DESC LIMIT 1) AS \"commit\"",
+          out);
+    for (int i = 0; i < count; i++)
+        fprintf(out,
+                ", coalesce(r.config ->> '$.\"%s\"', (SELECT fallback FROM config_key WHERE key = '%s')) AS \"%s\"",
+                keys[i].name, keys[i].name, keys[i].name);
+    fputs(" FROM run_in_sweep r;\n", out);
+}
+
+/* All of them, in the order in which they can be made; on the heap. */
+static char *views_text(void)
+{
+    int count;
+    char *text = NULL;
+    size_t size = 0;
+    const struct config_key *keys = config_keys(&count);
+    FILE *out = open_memstream(&text, &size);
+    fputs(embedded_find("results/views.sql")->text, out);
+    put_keys(out, keys, count);
+    put_flat(out, keys, count);
+    fclose(out);
+    return text;
 }
 
 static int views_are_current(struct store *s, const char *digest, bool *current, struct error *err)
@@ -52,11 +108,11 @@ int store_drop_views(struct store *s, struct error *err)
     }
 }
 
-static int replace_views(struct store *s, const struct embedded *views, const char *digest, struct error *err)
+static int replace_views(struct store *s, const char *views, const char *digest, struct error *err)
 {
     int status = store_drop_views(s, err);
     if (!status)
-        status = store_exec(s, views->text, "make the views", err);
+        status = store_exec(s, views, "make the views", err);
     sqlite3_stmt *note = status ? NULL : store_prepare(s, "INSERT OR REPLACE INTO meta VALUES ('views', ?1)", err);
     if (!note)
         return STATUS_FAILED;
@@ -64,12 +120,11 @@ static int replace_views(struct store *s, const struct embedded *views, const ch
     return store_step(s, note, "note the views", err);
 }
 
-int store_refresh_views(struct store *s, struct error *err)
+static int refresh(struct store *s, const char *views, struct error *err)
 {
-    const struct embedded *views = embedded_find("results/views.sql");
     char digest[65];
     bool current = false;
-    digest_text(views->text, views->size, digest);
+    digest_text(views, strlen(views), digest);
     int status = views_are_current(s, digest, &current, err);
     if (status || current)
         return status;
@@ -84,6 +139,14 @@ int store_refresh_views(struct store *s, struct error *err)
     return store_commit(s, err);
 }
 
+int store_refresh_views(struct store *s, struct error *err)
+{
+    char *views = views_text();
+    int status = refresh(s, views, err);
+    free(views);
+    return status;
+}
+
 /* The text with every view a temporary one; on the heap. */
 static char *temporary(const char *text)
 {
@@ -93,7 +156,7 @@ static char *temporary(const char *text)
     size_t size = 0;
     FILE *memory = open_memstream(&sql, &size);
     for (const char *at; (at = strstr(text, create)); text = at + length)
-        fprintf(memory, "%.*sCREATE TEMP VIEW", (int)(at - text), text);
+        fprintf(memory, "%.*sCREATE TEMP VIEW IF NOT EXISTS", (int)(at - text), text);
     fputs(text, memory);
     fclose(memory);
     return sql;
@@ -114,11 +177,22 @@ int store_make_temporary(struct store *s, const char *name, const char *sql, str
 
 int store_own_views(struct store *s, struct error *err)
 {
-    char *sql = temporary(embedded_find("results/views.sql")->text);
+    char *views = views_text(), *sql = temporary(views);
     /* Whoever wants the views reads a sweep's runs several times over: they are to stay in memory, up to 256 MB. */
     int status = store_exec(s, "PRAGMA cache_size = -262144", "the cache", err);
     if (!status)
         status = store_make_temporary(s, "results/views.sql", sql, err);
     free(sql);
+    free(views);
     return status;
+}
+
+int store_newest_views(struct store *s, struct error *err)
+{
+    char digest[65], *views = views_text();
+    bool current = false;
+    digest_text(views, strlen(views), digest);
+    free(views);
+    int status = views_are_current(s, digest, &current, err);
+    return status || current ? status : store_own_views(s, err);
 }

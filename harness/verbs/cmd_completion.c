@@ -35,11 +35,8 @@ static enum value_kind kind_of(const struct option_row *row)
     static const struct {
         const char *value;
         enum value_kind kind;
-    } kinds[] = {{"DIR", VALUE_DIR},
-                 {"FILE", VALUE_FILE},
-                 {"PROGRAM", VALUE_FILE},
-                 {"KEY", VALUE_KEY},
-                 {"KEY=VALUE", VALUE_KEY}};
+    } kinds[] = {{"DIR", VALUE_DIR},      {"FILE", VALUE_FILE}, {"DIR|FILE", VALUE_FILE},
+                 {"PROGRAM", VALUE_FILE}, {"KEY", VALUE_KEY},   {"KEY=VALUE", VALUE_KEY}};
     if (!row->value)
         return VALUE_NONE;
     if (strcmp(row->name, "sweep") == 0)
@@ -50,16 +47,23 @@ static enum value_kind kind_of(const struct option_row *row)
     return strchr(row->value, '|') ? VALUE_WORDS : VALUE_OTHER;
 }
 
-/* The words of "cpu|cuda", or of the key table, with a "=" where a value comes next. */
-static void print_values(const struct option_row *row)
+/* The names of all keys, each with that after it. */
+static void print_keys(const char *after)
 {
     int count;
     const struct config_key *keys = config_keys(&count);
+    for (int i = 0; i < count; i++)
+        printf("%s%s%s", i ? " " : "", keys[i].name, after);
+}
+
+/* The words of "cpu|cuda", or of the key table, with a "=" where a value comes next. */
+static void print_values(const struct option_row *row)
+{
     if (kind_of(row) == VALUE_WORDS)
         for (const char *at = row->value; *at; at++)
             putchar(*at == '|' ? ' ' : *at);
-    for (int i = 0; i < count && kind_of(row) == VALUE_KEY; i++)
-        printf("%s%s%s", i ? " " : "", keys[i].name, strchr(row->value, '=') ? "=" : "");
+    if (kind_of(row) == VALUE_KEY)
+        print_keys(strchr(row->value, '=') ? "=" : "");
 }
 
 static void print_operands(const char *verb)
@@ -68,8 +72,23 @@ static void print_operands(const char *verb)
         printf("%s%s", i ? " " : "", word_at(verb, i));
 }
 
-#define SWEEPS "taper query \"${home[@]}\" --csv 'SELECT name FROM sweep' 2>/dev/null | tail -n +2"
-#define RUNS   "taper query \"${home[@]}\" --csv 'SELECT id FROM run' 2>/dev/null | tail -n +2"
+#define SWEEP_SQL "SELECT name FROM sweep"
+#define RUN_SQL   "SELECT id FROM run UNION SELECT sweep || '/' || variant || '/' || seed FROM run_in_sweep"
+#define ASK(sql)  "taper query \"${home[@]}\" --csv \"" sql "\" 2>/dev/null | tail -n +2"
+
+/* What the home's names a verb's operands are of: NULL for other verbs. */
+static const char *names_of(const char *verb)
+{
+    static const struct {
+        const char *verb, *sql;
+    } asked[] = {{"status", SWEEP_SQL}, {"runs", SWEEP_SQL},  {"wait", SWEEP_SQL},   {"cancel", SWEEP_SQL},
+                 {"retry", SWEEP_SQL},  {"pause", SWEEP_SQL}, {"resume", SWEEP_SQL}, {"forget", SWEEP_SQL},
+                 {"show", RUN_SQL},     {"compare", RUN_SQL}, {"log", RUN_SQL}};
+    for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++)
+        if (strcmp(asked[i].verb, verb) == 0)
+            return asked[i].sql;
+    return NULL;
+}
 
 /* One case a verb and option that takes a value: what is offered after it. */
 static void bash_values(const struct command *command)
@@ -84,7 +103,7 @@ static void bash_values(const struct command *command)
         if (kind == VALUE_FILE || kind == VALUE_DIR) {
             printf(") COMPREPLY=($(compgen -%c -- \"$word\")); return ;;\n", kind == VALUE_DIR ? 'd' : 'f');
         } else if (kind == VALUE_SWEEP) {
-            printf(") COMPREPLY=($(compgen -W \"$(" SWEEPS ")\" -- \"$word\")); return ;;\n");
+            printf(") COMPREPLY=($(compgen -W \"$(" ASK(SWEEP_SQL) ")\" -- \"$word\")); return ;;\n");
         } else {
             printf(") %sCOMPREPLY=($(compgen -W '",
                    kind == VALUE_KEY && strchr(r->value, '=') ? "compopt -o nospace; " : "");
@@ -109,7 +128,10 @@ static void print_bash(void)
            "    for ((i = 2; i + 1 < COMP_CWORD; i++)); do\n"
            "        [ \"${COMP_WORDS[i]}\" = --home ] && home=(--home \"${COMP_WORDS[i + 1]}\")\n"
            "    done\n"
-           "    case $verb:$before in\n");
+           "    case $verb:$before in\n"
+           "    help:config) COMPREPLY=($(compgen -W '");
+    print_keys("");
+    printf("' -- \"$word\")); return ;;\n");
     for (int i = 0; command_at(i); i++)
         bash_values(command_at(i));
     printf("    esac\n"
@@ -121,11 +143,12 @@ static void print_bash(void)
         printf("' -- \"$word\")) ;;\n");
     }
     printf("        esac\n        return\n    fi\n"
-           "    case $verb in\n"
-           "    status|wait|cancel|retry|pause|resume)\n"
-           "        COMPREPLY=($(compgen -W \"$(" SWEEPS ")\" -- \"$word\")) ;;\n"
-           "    show|log)\n"
-           "        COMPREPLY=($(compgen -W \"$(" RUNS ")\" -- \"$word\")) ;;\n");
+           "    case $verb in\n");
+    for (int i = 0; command_at(i); i++)
+        if (names_of(command_at(i)->name))
+            printf("    %s) COMPREPLY=($(compgen -W \"$(taper query \"${home[@]}\" --csv \"%s\" 2>/dev/null | "
+                   "tail -n +2)\" -- \"$word\")) ;;\n",
+                   command_at(i)->name, names_of(command_at(i)->name));
     for (int i = 0; command_at(i); i++)
         if (word_at(command_at(i)->name, 0)) {
             printf("    %s) [ \"$COMP_CWORD\" -ne 2 ] || COMPREPLY=($(compgen -W '", command_at(i)->name);
@@ -166,16 +189,40 @@ static void zsh_option(const struct option_row *r, const char *dashes, const cha
         print_values(r);
         putchar(')');
         break;
+    case VALUE_SWEEP:
+        printf(":sweep:{_taper_names \"" SWEEP_SQL "\"}");
+        break;
     default:
         printf(":value:_files");
     }
     putchar('\'');
 }
 
+/* The quotes of the SQL stand within those of the specification. */
+static void zsh_names(const char *sql)
+{
+    printf(" '*:name:{_taper_names \"");
+    for (; *sql; sql++)
+        printf(*sql == '\'' ? "'\\''" : "%c", *sql);
+    printf("\"}'");
+}
+
+static void zsh_help(void)
+{
+    printf(" '2:key:(");
+    print_keys("");
+    printf(")'");
+}
+
 static void print_zsh(void)
 {
     printf("#compdef taper\n"
            "# zsh completion for taper: put this into a directory of $fpath as _taper.\n"
+           "_taper_names() {\n    local -a names home\n"
+           "    local at=${words[(i)--home]}\n"
+           "    (( at < $#words )) && home=(--home ${words[at + 1]})\n"
+           "    names=(${(f)\"$(taper query $home --csv $1 2>/dev/null | tail -n +2)\"})\n"
+           "    compadd -a names\n}\n"
            "_taper() {\n    if (( CURRENT == 2 )); then\n        local -a verbs\n        verbs=(\n");
     for (int i = 0; command_at(i); i++) {
         printf("            '%s:", command_at(i)->name);
@@ -196,7 +243,13 @@ static void print_zsh(void)
             print_operands(command_at(i)->name);
             printf(")'");
         }
-        printf(" '*:operand:_files' ;;\n");
+        if (names_of(command_at(i)->name))
+            zsh_names(names_of(command_at(i)->name));
+        else if (strcmp(command_at(i)->name, "help") == 0)
+            zsh_help();
+        else
+            printf(" '*:operand:_files'");
+        printf(" ;;\n");
     }
     printf("    esac\n}\n_taper \"$@\"\n");
 }
@@ -206,6 +259,14 @@ static void fish_text(const char *text)
 {
     for (; *text; text++)
         printf(*text == '\'' || *text == '\\' ? "\\%c" : "%c", *text);
+}
+
+/* What the home has: asked when it is wanted. */
+static void fish_names(const char *sql)
+{
+    printf(" -x -a '(taper query --csv \"");
+    fish_text(sql);
+    printf("\" 2>/dev/null | tail -n +2)'");
 }
 
 static void print_fish(void)
@@ -225,6 +286,8 @@ static void print_fish(void)
                 printf(" -x -a '");
                 print_values(r);
                 putchar('\'');
+            } else if (kind == VALUE_SWEEP) {
+                fish_names(SWEEP_SQL);
             } else if (kind != VALUE_NONE) {
                 printf(" -r");
             }
@@ -237,7 +300,15 @@ static void print_fish(void)
             print_operands(c->name);
             printf("'\n");
         }
+        if (names_of(c->name)) {
+            printf("complete -c taper -n '__fish_seen_subcommand_from %s'", c->name);
+            fish_names(names_of(c->name));
+            putchar('\n');
+        }
     }
+    printf("complete -c taper -n '__fish_seen_subcommand_from help; and __fish_seen_subcommand_from config' -f -a '");
+    print_keys("");
+    printf("'\n");
 }
 
 static int completion_exec(int argc, char **argv, struct error *err)

@@ -11,7 +11,7 @@
 struct control {
     const struct command *command;
     const char *home;
-    bool as_json, wait, all, done;
+    bool as_json, wait, all, done, running;
 };
 
 static long long number(const json_t *reply, const char *name)
@@ -31,8 +31,19 @@ static void print_reply(const struct control *c, const char *word, const json_t 
         puts(number(reply, "live") && !by_daemon ? " once a daemon runs" : "");
     } else if (c->command == &cmd_retry) {
         printf("%s: %lld queued again\n", word, number(reply, "queued"));
+    } else if (c->command == &cmd_resume) {
+        printf("%s: resumed\n", word);
     } else {
-        printf("%s: %s\n", word, c->command == &cmd_pause ? "paused; what runs goes on" : "resumed");
+        long long live = number(reply, "live"), stopping = number(reply, "stopping");
+        printf("%s: paused", word);
+        if (stopping)
+            printf("; %lld running stop%s at a checkpoint, to be queued again", stopping, stopping > 1 ? "" : "s");
+        if (live > stopping)
+            printf("; %lld running go%s on%s", live - stopping, live - stopping > 1 ? "" : "es",
+                   c->running && !by_daemon ? ", since no daemon is there to stop them"
+                   : c->running             ? ", since another sweep wants them or they end already"
+                                            : " ('taper pause --running' stops them)");
+        puts(live ? "" : "; nothing runs");
     }
 }
 
@@ -47,6 +58,8 @@ static int ask_one(const struct control *c, const struct home *home, const char 
         body = json_pack("{s:b}", "all", (int)c->all);
     if (c->done)
         json_object_set_new(body, "done", json_true());
+    if (c->running)
+        json_object_set_new(body, "running", json_true());
     int status = client_ask_home(home, c->command->name, body, &reply, &by_daemon, err);
     if (!status)
         print_reply(c,
@@ -78,6 +91,7 @@ static int control_exec(struct control *c, int argc, char **argv, struct error *
                                          .flag = pausing                     ? &c->all
                                                  : c->command == &cmd_cancel ? &c->wait
                                                                              : &c->done},
+                                        {.name = c->command == &cmd_pause ? "running" : NULL, .flag = &c->running},
                                         {0}};
     struct home home = {0};
     int operands, status = options_parse(c->command, specs, argc, argv, &operands, err);
@@ -152,6 +166,8 @@ const struct command cmd_retry = {
 };
 
 static const struct option_row pause_options[] = {
+    {"running", 0, NULL,
+     "stop what runs too, at a checkpoint: it is queued again, and goes on from there when resumed"},
     {"all", 0, NULL, "the same as no sweep"},
     {"json", 0, NULL, "print the counts as JSON"},
     OPTION_HOME,
@@ -162,7 +178,8 @@ const struct command cmd_pause = {
     .name = "pause",
     .operands = "[SWEEP...]",
     .brief = "start no more runs of a sweep, or none at all",
-    .about = "What runs already goes on. Without a sweep nothing of the queue is started any more, also\n"
+    .about = "What runs already goes on, unless --running says otherwise. Without a sweep nothing of the queue is "
+             "started any more, also\n"
              "nothing that is submitted later, until 'taper resume'; 'taper run' refuses to begin then. A sweep "
              "that\n"
              "is paused by name goes on when 'taper run' runs it.\n",

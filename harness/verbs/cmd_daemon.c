@@ -139,6 +139,8 @@ static int daemon_exec(int argc, char **argv, struct error *err)
     options.echo = false;
     struct home home = {0}; /* made absolute before the directory changes */
     status = home_init(&home, options.home, true, err);
+    if (!status)
+        home_announce(&home);
     options.home = home.dir;
     char *payload = options.engine.payload ? realpath(options.engine.payload, NULL) : NULL;
     if (payload)

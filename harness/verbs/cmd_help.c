@@ -1,3 +1,4 @@
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,15 +48,24 @@ static void print_manual(void)
 
 static int help_exec(int argc, char **argv, struct error *err)
 {
-    if (argc > 2)
+    bool of_key = argc == 3 && strcmp(argv[1], "config") == 0;
+    if (argc > 2 && !of_key)
         return command_usage(&cmd_help, err, "wants one command");
     if (argc == 1) {
         printf("taper: train transformers whose normalization is tapered away, in sweeps, and tabulate the results\n\n"
-               "usage: taper COMMAND ...\n\n");
+               "usage: taper [--home DIR] COMMAND ...\n\n");
         for (int i = 0; command_at(i); i++)
             printf("  %-12s %s\n", command_at(i)->name, command_at(i)->brief);
-        printf("\n'taper help COMMAND' says more; 'taper help config' lists every configuration key\n");
+        printf("\n'taper help COMMAND' says more; 'taper help config' lists every configuration key\n"
+               "--home DIR may stand before the command; exit statuses are in taper(1)\n");
         return STATUS_OK;
+    }
+    if (of_key) {
+        const char *near = config_key_nearest(argv[2]);
+        return config_print_key_help(argv[2], stdout) > 0
+                   ? STATUS_OK
+                   : error_set(err, STATUS_BAD_INPUT, "help config: no key '%s'%s%s%s", argv[2],
+                               near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     }
     if (strcmp(argv[1], "config") == 0) {
         config_print_help(stdout);
@@ -74,7 +84,7 @@ static int help_exec(int argc, char **argv, struct error *err)
 
 const struct command cmd_help = {
     .name = "help",
-    .operands = "[COMMAND|config]",
+    .operands = "[COMMAND|config [KEY]]",
     .brief = "list the commands, or explain one",
     .exec = help_exec,
 };

@@ -138,7 +138,9 @@ const struct command cmd_log = {
     .name = "log",
     .operands = "RUN",
     .brief = "what a run printed",
-    .about = "RUN is the id, or as much of its beginning as no other run has. The log keeps the last 4 to 8 MiB.\n",
+    .about =
+        "RUN is the id, as much of its beginning as no other run has, or SWEEP/VARIANT/SEED. The log keeps the last\n"
+        "4 to 8 MiB.\n",
     .options = log_options,
     .exec = log_exec,
 };

@@ -1,9 +1,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "harness/base/names.h"
 #include "harness/base/progress.h"
 #include "harness/results/plot_figure.h"
 #include "harness/results/plot_metric.h"
@@ -59,7 +61,8 @@ static int one_figure(struct result_verb *v, const char *id, bool metric, const 
  * reason to leave out the rest. */
 static int all_figures(struct result_verb *v, enum plot_format format, const char *dir, struct error *err)
 {
-    int made = 0, failed = 0, status = file_make_directories(dir, err);
+    struct names failed = {0};
+    int made = 0, status = file_make_directories(dir, err);
     if (status)
         return status;
     struct progress_line line;
@@ -75,20 +78,98 @@ static int all_figures(struct result_verb *v, enum plot_format format, const cha
         if (one)
             fprintf(stderr, "%s\n", why.text);
         made += !one;
-        failed += one && !empty;
+        if (one && !empty)
+            names_add(&failed, id);
         free(path);
         free(name);
     }
-    if (failed > 0)
-        return error_set(err, STATUS_FAILED, "%d figure%s could not be drawn", failed, failed > 1 ? "s" : "");
-    return made > 0 ? STATUS_OK : error_set(err, STATUS_FAILED, "no figure has anything to draw");
+    if (failed.count > 0)
+        status = error_set(err, STATUS_FAILED, "could not be drawn: %s", failed.text);
+    else if (made == 0)
+        status = error_set(err, STATUS_FAILED, "no figure has anything to draw");
+    names_fini(&failed);
+    return status;
+}
+
+/* The format of a file by its name; of another name that given first. */
+static enum plot_format format_of(const char *path, enum plot_format otherwise)
+{
+    const char *dot = path ? strrchr(path, '.') : NULL;
+    for (int i = 0; dot && i < PLOT_FORMATS; i++)
+        if (strcasecmp(dot + 1, plot_format_name((enum plot_format)i)) == 0)
+            return (enum plot_format)i;
+    return otherwise;
+}
+
+/* What a figure looks like, as given. */
+struct look_options {
+    const char *width, *height, *smooth;
+    bool log_y;
+};
+
+enum { PIXELS_LEAST = 200, PIXELS_MOST = 10000, SMOOTH_MOST = 100000 };
+
+static int read_look(struct result_look *look, const struct look_options *given, struct error *err)
+{
+    const struct {
+        const char *option, *text;
+        int low, high, *to;
+    } numbers[] = {{"--width", given->width, PIXELS_LEAST, PIXELS_MOST, &look->width},
+                   {"--height", given->height, PIXELS_LEAST, PIXELS_MOST, &look->height},
+                   {"--smooth", given->smooth, 1, SMOOTH_MOST, &look->smooth}};
+    look->log_y = given->log_y;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        long long value;
+        if (!numbers[i].text)
+            continue;
+        int status = options_integer(numbers[i].option, numbers[i].text, numbers[i].low, numbers[i].high, &value, err);
+        if (status)
+            return status;
+        *numbers[i].to = (int)value;
+    }
+    return STATUS_OK;
+}
+
+static int add_sweep(void *verb, const char *value, struct error *err)
+{
+    struct result_verb *v = verb;
+    if (!v->sweep) {
+        v->sweep = value;
+        return STATUS_OK;
+    }
+    if (v->choice.also_count == RESULT_CHOICES_MOST)
+        return error_set(err, STATUS_BAD_INPUT, "--sweep: at most %d of them", RESULT_CHOICES_MOST + 1);
+    v->choice.also[v->choice.also_count++] = value;
+    return STATUS_OK;
+}
+
+/* Each sweep beside the first is there, and another one. */
+static int check_sweeps(const struct result_verb *v, struct error *err)
+{
+    int status = STATUS_OK;
+    for (int i = 0; i < v->choice.also_count && !status; i++) {
+        status = store_sweep_find(v->store, v->choice.also[i], err);
+        bool twice = strcmp(v->choice.also[i], v->sweep) == 0;
+        for (int k = 0; k < i; k++)
+            twice |= strcmp(v->choice.also[i], v->choice.also[k]) == 0;
+        if (!status && twice)
+            status = error_set(err, STATUS_BAD_INPUT, "--sweep: %s is named twice", v->choice.also[i]);
+    }
+    return status;
 }
 
 static int plot_exec(int argc, char **argv, struct error *err)
 {
-    struct result_verb v = {.format = "svg"};
+    struct result_verb v = {0};
+    struct look_options look = {0};
     const char *metric = NULL, *x = "step";
     const struct option_spec specs[] = {
+        {.name = "sweep", .each = add_sweep, .arg = &v}, /* before the one of all result verbs */
+        {.name = "variant", .each = result_verb_variant, .arg = &v},
+        {.name = "width", .value = &look.width},
+        {.name = "height", .value = &look.height},
+        {.name = "logy", .flag = &look.log_y},
+        {.name = "smooth", .value = &look.smooth},
         RESULT_OPTIONS(&v),
         {.name = "format", .value = &v.format},
         {.name = "metric", .value = &metric},
@@ -100,10 +181,16 @@ static int plot_exec(int argc, char **argv, struct error *err)
     if (!status && operands != !metric)
         status = command_usage(&cmd_plot, err,
                                metric ? "wants an id or --metric, not both" : "wants the id of one figure, or all");
-    if (!status)
+    if (!status && v.format)
         status = read_format(v.format, &format, err);
+    else if (!status)
+        format = format_of(v.out, format);
+    if (!status)
+        status = read_look(&v.choice.look, &look, err);
     if (!status)
         status = result_verb_open(&v, err);
+    if (!status)
+        status = check_sweeps(&v, err);
     if (!status && !metric && strcmp(argv[1], "all") == 0) {
         status = all_figures(&v, format, v.out ? v.out : ".", err);
     } else if (!status) {
@@ -121,14 +208,23 @@ static int plot_exec(int argc, char **argv, struct error *err)
 }
 
 static const struct option_row plot_options[] = {
-    {"sweep", 0, "NAME", "of this sweep (default: the one submitted last that has data for it)"},
+    {"sweep", 0, "NAME",
+     "of this sweep (default: the one submitted last that has data for it); again for more beside it, whose variants "
+     "are "
+     "then NAME/VARIANT"},
+    {"variant", 0, "NAME", "only this variant; again for more"},
     {"metric", 0, "NAME[,NAME]...",
      "in place of an id: any number that steps record, a panel each (margin, entropy, c:final_norm; c: a line a site)"},
     {"x", 0, "step|tokens|time", "what --metric is drawn against"},
     RESULT_CHOICE_ROWS,
-    {"format", 'f', "svg|png|pdf|gp", "svg (default), png, pdf, or gp: the gnuplot script with its data"},
+    {"format", 'f', "svg|png|pdf|gp",
+     "svg, png, pdf, or gp: the gnuplot script with its data (default: what FILE ends in, else svg)"},
     {"out", 'o', "FILE", "where to (default: ID.FORMAT here; - is standard output)"},
-    OPTION_HOME,
+    {"width", 0, "PIXELS", "of 1/96 inch (default: what the figure wants)"},
+    {"height", 0, "PIXELS", "the same"},
+    {"logy", 0, NULL, "values on a logarithmic scale, where all are above zero"},
+    {"smooth", 0, "N", "lines are rolling means of N logged points; the bands keep what is smallest and largest"},
+    OPTION_HOME_READER,
     {0},
 };
 

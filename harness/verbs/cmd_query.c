@@ -2,12 +2,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base/memory.h"
 #include "harness/verbs/commands.h"
 #include "harness/verbs/result_verb.h"
 #include "harness/base/home.h"
 #include "harness/base/options.h"
+#include "harness/base/pager.h"
+#include "harness/base/terminal.h"
 #include "harness/store/store_connection.h"
 #include "harness/base/listing.h"
 
@@ -73,6 +76,22 @@ static bool is_blank(sqlite3 *db, const char *sql)
     return true;
 }
 
+/* For people on a terminal it fits the window's width, and goes through a pager where it is longer. */
+static int print_rows(sqlite3_stmt *statement, enum listing_format format, struct error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    const struct terminal window = terminal_of(STDOUT_FILENO);
+    if (window.columns == 0 || format == LISTING_CSV || format == LISTING_JSON)
+        return listing_print(stdout, format, statement, 0, err);
+    FILE *memory = open_memstream(&text, &size);
+    int status = listing_print(memory, format, statement, window.columns, err);
+    fclose(memory);
+    int shown = pager_print(text, size, status ? NULL : err);
+    free(text);
+    return status ? status : shown;
+}
+
 static int query(sqlite3 *db, const char *sql, enum listing_format format, struct error *err)
 {
     sqlite3_stmt *statement = NULL;
@@ -89,7 +108,7 @@ static int query(sqlite3 *db, const char *sql, enum listing_format format, struc
         status =
             error_set(err, STATUS_BAD_INPUT, "SQL: want a statement that only reads; 'taper query' changes nothing");
     else
-        status = listing_print(stdout, format, statement, NULL, err);
+        status = print_rows(statement, format, err);
     sqlite3_finalize(statement);
     return status;
 }
@@ -119,22 +138,20 @@ static int make_groups(struct result_verb *v, struct error *err)
 
 static int query_exec(int argc, char **argv, struct error *err)
 {
-    bool csv = false, json = false;
+    bool csv = false, json = false, vertical = false;
     const char *file = NULL;
     struct result_verb v = {0};
     int operands;
     const struct option_spec specs[] = {
-        {.name = "csv", .flag = &csv},
-        {.name = "json", .flag = &json},
-        RESULT_CHOICE(&v),
-        {.name = "file", .value = &file},
-        {0},
+        {.name = "csv", .flag = &csv},           {.name = "json", .flag = &json},
+        {.name = "vertical", .flag = &vertical}, RESULT_CHOICE(&v),
+        {.name = "file", .value = &file},        {0},
     };
     int status = options_parse(&cmd_query, specs, argc, argv, &operands, err);
     if (status)
         return status;
-    if (csv && json)
-        return command_usage(&cmd_query, err, "wants one of --csv and --json");
+    if (csv + json + vertical > 1)
+        return command_usage(&cmd_query, err, "wants one of --csv and --json and --vertical");
     if (operands != !file)
         return command_usage(&cmd_query, err, file ? "wants SQL or --file, not both" : "wants SQL in one argument");
     struct home home;
@@ -144,7 +161,7 @@ static int query_exec(int argc, char **argv, struct error *err)
     else
         sql = memory_string(argv[1]);
     if (!status)
-        status = home_init(&home, v.home, false, err);
+        status = home_init_reader(&home, v.home, err);
     if (!status) {
         status = store_open(&v.store, &home, STORE_QUERY, err);
         home_fini(&home);
@@ -153,7 +170,12 @@ static int query_exec(int argc, char **argv, struct error *err)
         status = make_groups(&v, err);
     if (!status) {
         sqlite3_set_authorizer(store_connection(v.store), authorize, NULL);
-        status = query(store_connection(v.store), sql, csv ? LISTING_CSV : json ? LISTING_JSON : LISTING_TEXT, err);
+        status = query(store_connection(v.store), sql,
+                       csv        ? LISTING_CSV
+                       : json     ? LISTING_JSON
+                       : vertical ? LISTING_VERTICAL
+                                  : LISTING_TEXT,
+                       err);
     }
     result_verb_close(&v);
     free(sql);
@@ -163,10 +185,11 @@ static int query_exec(int argc, char **argv, struct error *err)
 static const struct option_row query_options[] = {
     {"csv", 0, NULL, "CSV, for scripts"},
     {"json", 0, NULL, "JSON, for scripts"},
+    {"vertical", 'v', NULL, "a line a value, each in full"},
     {"file", 'f', "FILE", "the SQL from a file, - for standard input"},
     {"sweep", 0, "NAME", "whose runs run_shown and the views over it hold (default: the sweep submitted last)"},
     RESULT_CHOICE_ROWS,
-    OPTION_HOME,
+    OPTION_HOME_READER,
     {0},
 };
 
@@ -175,10 +198,12 @@ const struct command cmd_query = {
     .operands = "SQL|-",
     .brief = "read the database of a home with SQL",
     .options = query_options,
-    .notes = "Tables: sweep run sweep_run attempt step site_step eval bench event. Views: run_in_sweep "
+    .notes = "On a terminal rows are cut to its width, and what is longer than it goes through $PAGER.\n"
+             "Tables: sweep run sweep_run attempt step site_step eval bench event. Views: run_in_sweep "
              "run_at_point\n"
-             "step_numeric step_last eval_numeric site_step_numeric bench_numeric sweep_status run_progress "
-             "run_rows run_gap run_essence.\n"
+             "run_flat config_diff attempt_time step_numeric step_elapsed step_last eval_numeric site_step_numeric "
+             "bench_numeric\n"
+             "sweep_status run_progress run_rows run_gap run_essence.\n"
              "Of one sweep, a configuration a group: run_shown step_shown run_against_baseline ablation "
              "group_name.\n"
              "A measured number that is not finite is NaN, Infinity or -Infinity; the numeric views have NULL "

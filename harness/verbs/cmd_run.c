@@ -78,7 +78,7 @@ static const struct option_row run_options[] = {
 
 const struct command cmd_run = {
     .name = "run",
-    .operands = "SPEC",
+    .operands = "SPEC|-",
     .brief = "run a sweep here, without a daemon",
     .about = "Goes on where an earlier one stopped; only this sweep's runs are started. Ctrl-C has the workers "
              "checkpoint and end,\n"

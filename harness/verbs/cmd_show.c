@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <jansson.h>
 
@@ -10,6 +11,7 @@
 #include "harness/base/format.h"
 #include "harness/verbs/commands.h"
 #include "harness/base/options.h"
+#include "harness/queue/waiting.h"
 #include "harness/store/status.h"
 #include "harness/base/listing.h"
 
@@ -88,15 +90,71 @@ static void print_counts(const json_t *rows)
     static const char *const names[] = {"steps", "steps_due", "evals", "evals_due"};
     for (int i = 0; i < 4; i++)
         n[i] = (long long)json_integer_value(json_object_get(rows, names[i]));
-    printf("%-10s%lld of %lld logged steps, %lld of %lld evaluations\n", "rows", n[0], n[1], n[2], n[3]);
+    printf("%-18s %lld of %lld logged steps, %lld of %lld evaluations\n", "rows", n[0], n[1], n[2], n[3]);
 }
 
-static void print_text(const json_t *all, const char *dir)
+/* Lines of these names, which then stand no more in the object. */
+static void print_some(json_t *object, const char *const *names)
 {
+    for (; *names; names++) {
+        json_t *value = json_object_get(object, *names);
+        bool never = is_time(*names) && json_is_integer(value) && json_integer_value(value) == 0;
+        if (value && !is_empty(value) && !never) {
+            printf("%-18s ", *names);
+            print_value(*names, value);
+            putchar('\n');
+        }
+        json_object_del(object, *names);
+    }
+}
+
+/* Why it is not done: the last attempt's word, or why it waits. */
+static void print_why(const json_t *all, const char *waits)
+{
+    static const char *const from[] = {"outcome_text", "text", "cause"};
+    const json_t *attempts = json_object_get(all, "attempts"), *run = json_object_get(all, "run");
+    const json_t *last = json_array_get(attempts, json_array_size(attempts) - 1);
+    const char *state = json_string_value(json_object_get(run, "state"));
+    if (waits[0]) {
+        printf("%-18s %s\n", "why", waits);
+        return;
+    }
+    for (size_t i = 0; strcmp(state, "done") != 0 && i < sizeof from / sizeof from[0]; i++)
+        if (!is_empty(json_object_get(last, from[i]))) {
+            printf("%-18s %s%s\n", "why", strcmp(state, "queued") == 0 ? "again after: " : "",
+                   json_string_value(json_object_get(last, from[i])));
+            return;
+        }
+}
+
+/* What people come for first; what finds processes again last. */
+static void print_text(const json_t *all, const char *dir, const char *waits)
+{
+    static const char *const first[] = {"state", NULL}, *const losses[] = {"val_loss", "loss", "step", "steps", NULL};
+    static const char *const place[] = {"id",   "sweep",   "variant", "seed",     "started",    "ended", "device",
+                                        "host", "version", "params",  "attempts", "fold_error", NULL};
     size_t i;
     const json_t *attempt;
-    print_object("", json_object_get(all, "run"));
-    printf("%-18s %s\n", "directory", dir);
+    json_t *run = json_deep_copy(json_object_get(all, "run"));
+    print_some(run, first);
+    print_why(all, waits);
+    print_some(run, losses);
+    print_counts(json_array_get(json_object_get(all, "rows"), 0));
+    puts("");
+    print_rows("eval", json_object_get(all, "evals"));
+    print_rows("event", json_object_get(all, "events"));
+    puts("");
+    print_some(run, place);
+    if (access(dir, F_OK) == 0)
+        printf("%-18s %s\n", "directory", dir);
+    puts("\nconfiguration");
+    print_object("  ", json_object_get(all, "config"));
+    char *after = json_dumps(json_object_get(all, "after"), JSON_COMPACT | JSON_ENCODE_ANY);
+    printf("  %-18s %s\n", "after", after ? after : "");
+    free(after);
+    puts("\nin the queue");
+    print_object("  ", run);
+    json_decref(run);
     for (i = 0; (attempt = json_array_get(json_object_get(all, "attempts"), i)); i++) {
         printf("\nattempt %lld\n", (long long)json_integer_value(json_object_get(attempt, "attempt")));
         json_t *rest = json_copy((json_t *)attempt);
@@ -105,15 +163,6 @@ static void print_text(const json_t *all, const char *dir)
         print_object("  ", rest);
         json_decref(rest);
     }
-    puts("");
-    print_counts(json_array_get(json_object_get(all, "rows"), 0));
-    print_rows("eval", json_object_get(all, "evals"));
-    print_rows("event", json_object_get(all, "events"));
-    puts("\nconfiguration");
-    print_object("  ", json_object_get(all, "config"));
-    char *after = json_dumps(json_object_get(all, "after"), JSON_COMPACT | JSON_ENCODE_ANY);
-    printf("  %-18s %s\n", "after", after ? after : "");
-    free(after);
 }
 
 /* An attempt's batch script has the line by which it was submitted. */
@@ -154,7 +203,7 @@ static int show_exec(int argc, char **argv, struct error *err)
     if (!status && operands != 1)
         status = command_usage(&cmd_show, err, "wants one run");
     if (!status)
-        status = home_init(&home, given, false, err);
+        status = home_init_reader(&home, given, err);
     if (!status)
         status = store_open(&store, &home, STORE_READ, err);
     if (!status)
@@ -163,14 +212,16 @@ static int show_exec(int argc, char **argv, struct error *err)
         status = store_own_views(store, err);
     if (!status)
         status = status_run(store, run.id, &all, err);
-    char *dir = status ? NULL : home_run_dir(&home, run.id);
+    char *dir = status ? NULL : home_run_dir(&home, run.id), waits[512] = "";
     if (!status)
         add_batch(all, dir);
+    if (!status && run.state == RUN_QUEUED)
+        status = waiting_stuck(store, NULL, &run, NULL, store_now(), waits, sizeof waits, err);
     if (!status && as_json) {
         json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
         putchar('\n');
     } else if (!status) {
-        print_text(all, dir);
+        print_text(all, dir, waits);
     }
     free(dir);
     json_decref(all);
@@ -181,7 +232,7 @@ static int show_exec(int argc, char **argv, struct error *err)
 
 static const struct option_row show_options[] = {
     {"json", 0, NULL, "the same as JSON, times in UTC microseconds"},
-    OPTION_HOME,
+    OPTION_HOME_READER,
     {0},
 };
 
@@ -189,7 +240,9 @@ const struct command cmd_show = {
     .name = "show",
     .operands = "RUN",
     .brief = "everything known about one run",
-    .about = "RUN is the id, or as much of its beginning as no other run has. Works without a daemon too.\n",
+    .about =
+        "RUN is the id, as much of its beginning as no other run has, or SWEEP/VARIANT/SEED. Works without a daemon "
+        "too.\n",
     .options = show_options,
     .exec = show_exec,
 };

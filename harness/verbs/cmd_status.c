@@ -7,13 +7,12 @@
 
 #include <jansson.h>
 
-#include "harness/base/format.h"
 #include "harness/daemon/client.h"
 #include "harness/verbs/commands.h"
 #include "harness/base/options.h"
 #include "harness/queue/waiting.h"
 #include "harness/store/status.h"
-#include "harness/base/listing.h"
+#include "harness/verbs/status_text.h"
 
 enum { WATCH_MS = 1000 };
 
@@ -22,7 +21,7 @@ static json_t *ask_daemon(const struct home *home)
 {
     struct client *client = NULL;
     json_t *reply = NULL;
-    if (client_open(&client, home, NULL) != STATUS_OK || !client)
+    if (home->alone || client_open(&client, home, NULL) != STATUS_OK || !client)
         return json_null();
     if (client_ask(client, "ping", NULL, &reply, NULL) != STATUS_OK)
         reply = json_null();
@@ -33,53 +32,9 @@ static json_t *ask_daemon(const struct home *home)
     return reply;
 }
 
-static bool any_queued(const json_t *all)
-{
-    size_t i;
-    const json_t *sweep;
-    bool any = false;
-    for (i = 0; (sweep = json_array_get(json_object_get(all, "sweeps"), i)); i++)
-        any |= json_integer_value(json_object_get(sweep, "queued")) > 0;
-    return any;
-}
+enum shape { TEXT, JSON, WINDOW };
 
-static void print_text(const json_t *all, const struct home *home)
-{
-    char text[256];
-    size_t i;
-    const json_t *row, *daemon = json_object_get(all, "daemon");
-    if (json_is_object(daemon)) {
-        const char *trouble = json_string_value(json_object_get(daemon, "trouble"));
-        printf("daemon: process %lld, %s\n", (long long)json_integer_value(json_object_get(daemon, "pid")), home->dir);
-        if (trouble && trouble[0])
-            printf("waiting: %s\n", trouble);
-    } else {
-        printf("daemon: none, %s%s\n", home->dir,
-               any_queued(all) && !store_is_held(home) ? "; what is queued waits for one ('taper daemon')" : "");
-    }
-    if (json_is_true(json_object_get(all, "paused")))
-        printf("paused: nothing is started until 'taper resume'\n");
-    for (i = 0; (row = json_array_get(json_object_get(all, "sweeps"), i)); i++) {
-        bool paused = json_is_true(json_object_get(row, "paused"));
-        printf("%-24s %6lld runs: %s%s\n", json_string_value(json_object_get(row, "sweep")),
-               (long long)json_integer_value(json_object_get(row, "runs")), status_counts(row, text),
-               paused ? "; paused" : "");
-    }
-    for (i = 0; (row = json_array_get(json_object_get(all, "live"), i)); i++)
-        printf("  %s\n", status_live(row, text));
-    for (i = 0; (row = json_array_get(json_object_get(all, "waiting"), i)); i++)
-        printf("  %s\n", json_string_value(json_object_get(row, "text")));
-    for (i = 0; (row = json_array_get(json_object_get(all, "failures"), i)); i++) {
-        const char *cause = json_string_value(json_object_get(row, "cause"));
-        const char *why = json_string_value(json_object_get(row, "text"));
-        printf("  %s  %-14.40s failed %s: %s%s%.150s\n", json_string_value(json_object_get(row, "run")),
-               json_string_value(json_object_get(row, "variant")),
-               format_time(text, json_integer_value(json_object_get(row, "ended"))), cause ? cause : "?",
-               why && why[0] ? ": " : "", why ? why : "");
-    }
-}
-
-static int show_once(const struct home *home, const char *sweep, bool as_json, struct error *err)
+static int show_once(const struct home *home, const char *sweep, enum shape shape, struct error *err)
 {
     struct store *store = NULL;
     json_t *all = NULL;
@@ -102,11 +57,13 @@ static int show_once(const struct home *home, const char *sweep, bool as_json, s
         json_decref(all);
         return status;
     }
-    if (as_json) {
+    if (shape == JSON) {
         json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
         putchar('\n');
+    } else if (shape == TEXT) {
+        status_print(stdout, all, home);
     } else {
-        print_text(all, home);
+        status_print_window(stdout, all, home, terminal_of(STDOUT_FILENO), terminal_colours(STDOUT_FILENO));
     }
     json_decref(all);
     return STATUS_OK;
@@ -115,9 +72,9 @@ static int show_once(const struct home *home, const char *sweep, bool as_json, s
 static int watch(const struct home *home, const char *sweep, struct error *err)
 {
     const struct timespec pause = {WATCH_MS / 1000, WATCH_MS % 1000 * 1000000};
+    printf("\033[2J");
     for (;;) {
-        printf("\033[H\033[2J");
-        int status = show_once(home, sweep, false, err);
+        int status = show_once(home, sweep, WINDOW, err);
         if (status)
             return status;
         if (fflush(stdout) != 0)
@@ -141,10 +98,10 @@ static int status_exec(int argc, char **argv, struct error *err)
     if (!status && watching && (as_json || !isatty(1)))
         status = command_usage(&cmd_status, err, "--watch is for a terminal");
     if (!status)
-        status = home_init(&home, given, false, err);
+        status = home_init_reader(&home, given, err);
     const char *sweep = operands == 1 ? argv[1] : NULL;
     if (!status)
-        status = watching ? watch(&home, sweep, err) : show_once(&home, sweep, as_json, err);
+        status = watching ? watch(&home, sweep, err) : show_once(&home, sweep, as_json ? JSON : TEXT, err);
     home_fini(&home);
     return status;
 }
@@ -152,7 +109,7 @@ static int status_exec(int argc, char **argv, struct error *err)
 static const struct option_row status_options[] = {
     {"json", 0, NULL, "the same as JSON"},
     {"watch", 'w', NULL, "again every second, until interrupted"},
-    OPTION_HOME,
+    OPTION_HOME_READER,
     {0},
 };
 

@@ -50,6 +50,8 @@ static int submit_exec(int argc, char **argv, struct error *err)
         status = submit_request(argv[1], &body, err);
     if (!status && !dry)
         status = home_init(&home, given, true, err);
+    if (!status && !dry)
+        home_announce(&home);
     if (!status && dry)
         status = submit_preview(given, body, &reply, err);
     else if (!status)
@@ -81,10 +83,11 @@ static const struct option_row submit_options[] = {
 
 const struct command cmd_submit = {
     .name = "submit",
-    .operands = "SPEC",
+    .operands = "SPEC|-",
     .brief = "queue the runs of a sweep",
     .about =
-        "The file is checked whole: nothing is queued unless all of it is right. A run that exists is not "
+        "The file (- is standard input) is checked whole: nothing is queued unless all of it is right. A run that "
+        "exists is not "
         "repeated;\n"
         "while it waits it takes what has changed of what is not in its name (device, log.every, retries ...), and "
         "what it\n"

@@ -4,6 +4,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "harness/base/names.h"
 #include "harness/base/progress.h"
 #include "harness/results/catalogue.h"
 #include "harness/results/table.h"
@@ -45,22 +46,30 @@ static int one_table(struct result_verb *v, const char *id, enum table_format fo
     return status;
 }
 
-/* Every table, a file each in the directory. */
+/* Every table, a file each in the directory; one that fails is no reason to leave out the rest. */
 static int all_tables(struct result_verb *v, enum table_format format, const char *dir, struct error *err)
 {
     int status = file_make_directories(dir, err);
+    struct names failed = {0};
     struct progress_line line;
     progress_begin(&line);
     for (int i = 0; !status && table_id(i); i++) {
         const char *id = table_id(i);
+        struct error why = {0};
         char *name = memory_format("%s.%s", id, formats[format]), *path = file_join(dir, name);
         progress_item(&line, catalogue_tables(), id);
-        status = one_table(v, id, format, path, &line, err);
-        if (!status)
+        if (one_table(v, id, format, path, &line, &why)) {
+            fprintf(stderr, "%s\n", why.text);
+            names_add(&failed, id);
+        } else {
             printf("%s\n", path);
+        }
         free(path);
         free(name);
     }
+    if (failed.count > 0)
+        status = error_set(err, STATUS_FAILED, "could not be made: %s", failed.text);
+    names_fini(&failed);
     return status;
 }
 
@@ -96,7 +105,7 @@ static const struct option_row table_options[] = {
     RESULT_CHOICE_ROWS,
     {"format", 'f', "md|csv|tex|json|html", "md (default), csv, tex (wants booktabs), json, html"},
     {"out", 'o', "FILE", "write there instead of to standard output"},
-    OPTION_HOME,
+    OPTION_HOME_READER,
     {0},
 };
 

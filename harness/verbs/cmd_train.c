@@ -154,9 +154,10 @@ static const struct option_row train_options[] = {
 
 const struct command cmd_train = {
     .name = "train",
-    .operands = "[SPEC]",
+    .operands = "[SPEC|-]",
     .brief = "train one model, without a database",
-    .about = "  SPEC                 a YAML file of dotted keys ('taper help config' lists them)\n",
+    .about =
+        "  SPEC                 a YAML file of dotted keys ('taper help config' lists them), - for standard input\n",
     .options = train_options,
     .notes = "SIGTERM and Ctrl-C finish the step, save a checkpoint and stop (exit status 3); --resume goes on "
              "bit for bit.\n",

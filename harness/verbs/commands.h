@@ -15,6 +15,7 @@ const struct command *command_at(int i);
 
 extern const struct command cmd_bench;
 extern const struct command cmd_cancel;
+extern const struct command cmd_compare;
 extern const struct command cmd_completion;
 extern const struct command cmd_daemon;
 extern const struct command cmd_data;
@@ -36,6 +37,7 @@ extern const struct command cmd_report;
 extern const struct command cmd_resume;
 extern const struct command cmd_retry;
 extern const struct command cmd_run;
+extern const struct command cmd_runs;
 extern const struct command cmd_show;
 extern const struct command cmd_status;
 extern const struct command cmd_submit;

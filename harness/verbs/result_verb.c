@@ -1,9 +1,11 @@
 #include "harness/verbs/result_verb.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/file.h"
+#include "core/base/memory.h"
 
 static int add(const char **list, int *count, const char *value, const char *option, struct error *err)
 {
@@ -17,6 +19,18 @@ int result_verb_where(void *choice, const char *value, struct error *err)
 {
     struct result_choice *c = choice;
     return add(c->where, &c->where_count, value, "--where", err);
+}
+
+int result_verb_variant(void *verb, const char *value, struct error *err)
+{
+    struct result_verb *v = verb;
+    char *text = memory_format("variant=%s", value);
+    int status = add(v->choice.where, &v->choice.where_count, text, "--variant", err);
+    if (status)
+        free(text);
+    else
+        v->variants[v->variant_count++] = text;
+    return status;
 }
 
 int result_verb_by(void *choice, const char *value, struct error *err)
@@ -34,7 +48,7 @@ int result_verb_vary(void *choice, const char *value, struct error *err)
 int result_verb_open(struct result_verb *v, struct error *err)
 {
     struct home home = {0};
-    int status = home_init(&home, v->home, false, err);
+    int status = home_init_reader(&home, v->home, err);
     if (!status)
         status = store_open(&v->store, &home, STORE_READ, err);
     if (!status)
@@ -46,6 +60,8 @@ int result_verb_open(struct result_verb *v, struct error *err)
 void result_verb_close(struct result_verb *v)
 {
     results_fini(&v->from);
+    for (int i = 0; i < v->variant_count; i++)
+        free(v->variants[i]);
     store_close(v->store);
 }
 

@@ -10,6 +10,8 @@ struct result_verb {
     struct result_choice choice;
     struct store *store;
     struct results from;
+    char *variants[RESULT_CHOICES_MOST]; /* texts of choice.where that --variant made */
+    int variant_count;
 };
 
 /* For a verb's options: where they go, and below their rows. */
@@ -38,6 +40,8 @@ struct result_verb {
     }
 
 int result_verb_where(void *choice, const char *value, struct error *err);
+/* NAME as --where variant=NAME. */
+int result_verb_variant(void *verb, const char *value, struct error *err);
 int result_verb_by(void *choice, const char *value, struct error *err);
 int result_verb_vary(void *choice, const char *value, struct error *err);
 

@@ -15,6 +15,7 @@
 #include "core/train/train.h"
 #include "core/base/rundir.h"
 #include "core/config/config.h"
+#include "harness/base/progress.h"
 #include "harness/worker/worker.h"
 
 /* One flag a run: what a signal handler can reach. */
@@ -75,7 +76,16 @@ static int train_in(const struct worker_job *job, int place, const char *dir, st
     struct train_result result = {0};
     int status = load_config(job, dir, &cfg, err);
     if (!status) {
-        struct train_options options = {.dir = dir, .attempt = job->runs[place].attempt, .stop = &stops[place]};
+        const char *slash = strrchr(job->runs[place].dir, '/');
+        struct progress_line line;
+        progress_begin(&line);
+        line.terminal = 0; /* it goes to the log, which all runs of a pack share */
+        line.name = job->count > 1 ? slash ? slash + 1 : job->runs[place].dir : NULL;
+        struct train_options options = {.dir = dir,
+                                        .attempt = job->runs[place].attempt,
+                                        .stop = &stops[place],
+                                        .progress = progress_train,
+                                        .progress_arg = &line};
         status = train_run(&cfg, &options, &result, err);
     }
     return status;

@@ -62,7 +62,8 @@ short,failed,1,1
 wild,failed,1,1' "SELECT variant, state, attempts, failures + (state = 'done') FROM run WHERE sweep = 'mates' ORDER BY variant"
 check 'one worker for all' is '3,3' "SELECT a.pack, count(*) FROM attempt a JOIN run r ON r.id = a.run WHERE r.sweep = 'mates' GROUP BY a.pack"
 check 'the log says why' grep -q 'not finite' "$TAPER_HOME/runs/$(query "SELECT id FROM run WHERE variant = 'wild'")/log.txt"
-check 'and only theirs' [ ! -s "$TAPER_HOME/runs/$(query "SELECT id FROM run WHERE variant = 'good'")/log.txt" ]
+check 'and only theirs: the other has the lines of trainings alone' bash -c '! grep -vE "^[0-9a-f]{12}: step [0-9]+/[0-9]+ " "$1"' - \
+    "$TAPER_HOME/runs/$(query "SELECT id FROM run WHERE variant = 'good'")/log.txt"
 check 'nothing but the daemon is left' only_daemon
 
 # ---- cancel of one

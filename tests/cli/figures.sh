@@ -99,6 +99,49 @@ if command -v script > /dev/null && command -v gnuplot > /dev/null; then
     check 'and not on a pipe' quietly "$TAPER" report --sweep many --where train.lr=1e-3 --out "$T/r.html"
 fi
 
+# ---- what a person wants of a figure
+rm -r "$T/out" # where refuses keeps what was said
+sweep_of_two() {
+    { echo "sweep: two"; echo "base: {$base, train.steps: 40, train.lr: 3e-3}"
+      echo 'variants: {baseline: {taper.sites: none}, all: {taper.sites: all}}'; echo 'grid: {seed: [0, 1]}'; } > "$T/two.yaml"
+    sed 's/sweep: two/sweep: three/; s/3e-3/1e-3/' "$T/two.yaml" > "$T/three.yaml"
+    "$TAPER" run "$T/two.yaml" --slots cpu:2 && "$TAPER" run "$T/three.yaml" --slots cpu:2
+}
+check 'two sweeps run' sweep_of_two
+look() { "$TAPER" plot logit-chasing --format gp --out - "$@"; }
+names() { look "$@" | sed -n 's/^series_name.* = "\(.*\)"$/\1/p' | tr '\n' ' '; }
+check 'the format is what the file ends in' bash -c 'cd "$1" && "$TAPER" plot loss --sweep two -o a.gp && grep -q "^set multiplot" a.gp &&
+    "$TAPER" plot loss --sweep two -o a.GP && "$TAPER" plot loss --sweep two --format gp -o a.txt && cmp a.gp a.txt' - "$T"
+if command -v gnuplot > /dev/null; then
+    check 'so for images' bash -c 'cd "$1" && "$TAPER" plot loss --sweep two -o a.png && "$TAPER" plot loss --sweep two -o a.pdf &&
+        head -c 4 a.png | grep -q PNG && head -c 4 a.pdf | grep -q %PDF' - "$T"
+    check 'on a logarithmic scale, smoothed and of its own size' bash -c '"$TAPER" plot loss --sweep two --logy --smooth 4 --width 900 \
+        --height 500 -o "$1/b.svg" && grep -q "width=.900. height=.500." "$1/b.svg"' - "$T"
+fi
+check '--variant' same 'all ' "$(names --sweep two --variant all)"
+check 'several' same 'baseline all ' "$(names --sweep two --variant all --variant baseline)"
+check 'one that is not there' refuses 2 "variant=x" look --sweep two --variant x
+check 'several sweeps in one figure' same 'baseline all three/baseline three/all ' "$(names --sweep two --sweep three)"
+check 'which says so' bash -c '"$TAPER" plot loss --sweep two --sweep three --format gp -o - | grep -q "and sweep three;"'
+check 'the first has what it has alone' same "$(look --sweep three | sed -n '/^\$lines/,/^END/p' | grep -c '[0-9]')" \
+    "$(look --sweep three --sweep two --variant baseline --variant all | sed -n '/^\$lines/,/^END/p' | grep -c '[0-9]')"
+check 'a sweep twice' refuses 2 'two is named twice' look --sweep two --sweep two
+check 'a sweep that is not there' refuses 2 "no sweep 'twoo'" look --sweep two --sweep twoo
+check 'a width that is none' refuses 2 '--width: want an integer from 200' look --width wide
+check 'nothing to smooth in bars' refuses 2 '--smooth is for figures of lines' "$TAPER" plot decode --smooth 3
+check 'a rolling mean, and the band as it was' python3 - "$(look --sweep two --variant baseline)" "$(look --sweep two --variant baseline --smooth 3)" <<'END'
+import sys
+def line(text):
+    rows = text.split('$lines << END\n')[1].split('END')[0].split('\n\n\n')[0].split('\n')
+    return [list(map(float, r.split()[:4])) for r in rows if r]
+a, b = line(sys.argv[1]), line(sys.argv[2])
+assert len(a) == len(b) > 5
+for i in range(len(a)):
+    near = [r[1] for r in a[max(0, i - 1):i + 2]]
+    assert abs(b[i][1] - sum(near) / len(near)) < 1e-9, (i, a[i], b[i])
+    assert b[i][2] <= a[i][2] and b[i][3] >= a[i][3]
+END
+
 # ---- names
 check 'a figure by its short name' same "$(drawn fig-logit-chasing)" "$(drawn logit-chasing)"
 check 'a table by its short name' same "$("$TAPER" table table-tinystories)" "$("$TAPER" table tinystories)"

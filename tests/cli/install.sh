@@ -11,14 +11,14 @@ that "make install" $?
 sed 's/^/# /' "$root/install.log"
 prefix=$root/dest/opt/taper
 for file in bin/taper lib/taper/taper-supervisor share/man/man1/taper.1 share/bash-completion/completions/taper share/zsh/site-functions/_taper \
-    share/doc/taper/CHANGELOG.md share/taper/experiments/demo.yaml; do
+    share/fish/vendor_completions.d/taper.fish share/doc/taper/CHANGELOG.md share/taper/experiments/demo.yaml; do
     [ -s "$prefix/$file" ]
     that "$file" $?
 done
 
 mkdir "$root/elsewhere"
 cp "$prefix/share/taper/experiments/demo.yaml" "$root/elsewhere"
-taper() { (cd "$root/elsewhere" && env -u TAPER_HOME TAPER_CACHE="$root/cache" "$prefix/bin/taper" "$@"); }
+taper() { (cd "$root/elsewhere" && env -u TAPER_HOME XDG_DATA_HOME="$root/data" TAPER_CACHE="$root/cache" "$prefix/bin/taper" "$@"); }
 taper run --dry-run demo.yaml > "$root/runs.txt"
 that "the demo's runs" $?
 cat > "$root/elsewhere/tiny.yaml" <<'Y'
@@ -34,8 +34,8 @@ grep -q baseline "$root/table.md"
 that "which has its rows" $?
 taper plot fig-loss --sweep tiny --out fig-loss.svg > /dev/null
 that "a figure" $?
-[ -d "$root/elsewhere/results/home" ] && [ -n "$(find "$root/elsewhere" -name 'fig-loss.*')" ]
-that "all of it where it was run" $?
+[ -e "$root/data/taper/taper.db" ] && [ -n "$(find "$root/elsewhere" -name 'fig-loss.*')" ]
+that "the home in the data directory, the figure where it was run" $?
 
 install uninstall > /dev/null 2>&1
 that "make uninstall" $?

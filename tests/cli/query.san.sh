@@ -81,6 +81,34 @@ sqlite3 "$TAPER_HOME/taper.db" 'PRAGMA user_version = 99' && refuses 2 'its sche
     sqlite3 "$TAPER_HOME/taper.db" "PRAGMA user_version = $version"
 that 'a newer schema is refused' $?
 
+same $'-- 1\nid  00000000000a\nx   1\n\n-- 2\nid  00000000000b\nx   1' \
+    "$("$TAPER" query --vertical 'SELECT id, 1 AS x FROM run ORDER BY id LIMIT 2')"
+that 'a line a value' $?
+[ "$("$TAPER" query --vertical 'SELECT 1 WHERE 0' | wc -c)" = 0 ]
+that 'and none of no row' $?
+if command -v script > /dev/null; then
+    window() { # COLUMNS ROWS SQL OPTION...: what a terminal of that size gets
+        local columns=$1 rows=$2
+        shift 2
+        script -qec "stty cols $columns rows $rows; $(printf '%q ' "$TAPER" query "$@")" /dev/null < /dev/null 2>&1 | tr -d '\r'
+    }
+    wide="SELECT id, 'a long text that goes on and on' AS text, 3.5 AS x, val_loss FROM run WHERE id LIKE '%a'"
+    window 40 24 "$wide" > fits
+    [ "$(wc -L < fits)" -le 40 ] && grep -q '\.\.' fits && grep -q '3.25$' fits
+    that 'a table fits the terminal' $?
+    [ "$(window 40 24 "$wide" --vertical | grep -c 'on and on')" = 1 ]
+    that '--vertical has the whole of it' $?
+    rows='WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50) SELECT i FROM n'
+    same 1 "$(PAGER='wc -l > paged; echo one' window 40 24 "$rows" | grep -c one)" && same 52 "$(cat paged)"
+    that 'what is longer than the window goes through the pager' $?
+    same 52 "$(PAGER=cat window 40 24 "$rows" | wc -l)" && same 52 "$(PAGER=/no/such/pager window 40 24 "$rows" 2>&1 | grep -vc such)"
+    that 'not without one' $?
+    rm paged
+    PAGER='wc -l > paged' window 40 60 "$rows" > whole && [ ! -e paged ] && PAGER='wc -l > paged' "$TAPER" query "$rows" | cat > whole &&
+        [ ! -e paged ]
+    that 'nor what fits, nor on a pipe' $?
+fi
+
 # Somebody else holds the write lock: a reader does not notice.
 coproc writer { sqlite3 "$TAPER_HOME/taper.db"; }
 pid=$writer_PID # bash forgets the variable when the process ends

@@ -15,6 +15,16 @@ while IFS= read -r line; do
     check "README: ${line%% #*}" eval "$command"
 done < <(sed -n '/^A trained model folds/,/^## /p' README.md | sed -n 's|^    \(\./taper .*\)|\1|p')
 check 'README has four such commands' [ "$lines" -eq 4 ]
+first_example() { # smaller, and elsewhere
+    local words
+    words=$(sed -n '/^One model by itself/,/^`/p' README.md | tr -d '\\\n' | grep -oE 'train --out.*eval.tokens=[0-9]+') || return 1
+    # shellcheck disable=SC2086 # words
+    "$TAPER" ${words//\/tmp\/first/$T\/first} --set train.steps=40 --set data.size=60000 --set model.vocab=300 \
+        --set model.context=16 && [ -e "$T/first/samples.txt" ]
+}
+check 'its first example trains' first_example
+check 'the two commands of the first screen make its picture' grep -qF 'Sweep first, 6 runs: 6 done' docs/logit-chasing.svg
+check 'from a sweep that is right' "$TAPER" run --dry-run experiments/first.yaml
 check 'the export is there' [ -e "$T/hf-folder/model.safetensors" ]
 echo "1..$n"
 exit $failed

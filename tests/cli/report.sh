@@ -65,6 +65,15 @@ check 'those with one do not, having no radial part' is 1 "SELECT max(bounded) <
 check 'every table goes to a folder' \
     bash -c '"$TAPER" table all --out "$1/t" --format tex && [ "$(ls "$1/t"/table-*.tex | wc -l)" = 7 ]' - "$T"
 
+if command -v sqlite3 > /dev/null; then
+    mkdir "$T/torn" && "$TAPER" query 'SELECT 1' > "$T/o" && cp "$TAPER_HOME"/taper.db* "$T/torn"
+    sqlite3 "$T/torn/taper.db" 'DROP TABLE bench'
+    check 'a table that fails stops no other, and is named' refuses 1 'could not be made: table-decode, table-last-token' \
+        "$TAPER" table all --home "$T/torn" --out "$T/u"
+    check 'all others are there' same 5 "$(ls "$T/u" | wc -l)"
+else
+    skip 'a table that fails stops no other' 'no sqlite3 on this machine'
+fi
 check 'a table that is not there' refuses_silently 2 "no table 'table-x'" "$TAPER" table table-x
 check 'a sweep that is not there' refuses_silently 2 'tiny' "$TAPER" table table-runs --sweep tinny
 check 'a table format that is not there' refuses_silently 2 'md, csv, tex, json or html' \
@@ -105,6 +114,22 @@ if command -v gnuplot > /dev/null; then
     grep -oE 'href="#[^"]*' "$T/page" | cut -d'#' -f2 | sort -u > "$T/used"
     check 'needs nothing from outside' \
         bash -c '! grep -oE "(src|href|url)[=(][\" ]*[a-z]+:[^\" )]*" "$1" | grep -v "http://www.w3.org/"' - "$T/page"
+    mkdir "$T/bin"
+    cat > "$T/bin/gnuplot" <<END
+#!/bin/sh
+cat > "$T/script.gp"
+grep -q '^# fig-scale:' "$T/script.gp" && { echo ' line 7: out of ink' >&2; exit 1; }
+exec $(command -v gnuplot) "\$@" < "$T/script.gp"
+END
+    chmod +x "$T/bin/gnuplot"
+    check 'a figure that fails stops no other, and is named' refuses 1 'could not be drawn: fig-scale' \
+        env PATH="$T/bin:$PATH" "$TAPER" plot all --out "$T/g"
+    check 'all others are there' same 7 "$(ls "$T/g" | wc -l)"
+    check 'nor the report' refuses 1 'the page is written, but without: fig-scale' \
+        env PATH="$T/bin:$PATH" "$TAPER" report --out "$T/most.html"
+    check 'which says why in its place' holds "$T/most.html" 'out of ink' 'id="fig-loss"' 'Every run: where' '</html>'
+    check 'is dark where the reader wants it, and prints every run' holds "$T/report.html" '@media screen and (prefers-color-scheme: dark)' \
+        "addEventListener('beforeprint'" 'details::details-content'
     check 'names no id twice' [ -z "$(uniq -d "$T/there")" ]
     check 'refers to ids that are there' \
         bash -c '[ -s "$1/used" ] && [ -z "$(sort -u "$1/there" | comm -23 "$1/used" -)" ]' - "$T"
@@ -116,8 +141,8 @@ fi
 # Each query of the document gives rows or, where nothing went wrong or nothing grew, none.
 awk -v dir="$T" '/^```sql/ { n++; file = dir "/" n ".sql"; next } /^```/ { file = "" } file { print > file }' \
     "$top/docs/queries.md"
-check 'docs/queries.md has ten queries' bash -c '[ "$(ls "$1"/*.sql | wc -l)" = 10 ]' - "$T"
-for i in 1 2 3 4 5 6 7 8 9 10; do
+check 'docs/queries.md has fourteen queries' bash -c '[ "$(ls "$1"/*.sql | wc -l)" = 14 ]' - "$T"
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do
     least=1
     [ $i = 2 ] || [ $i = 7 ] && least=0
     check "query $i" bash -c '"$TAPER" query --csv -f "$1/$2.sql" > "$1/rows" && cat "$1/rows" &&
@@ -126,6 +151,10 @@ done
 check 'query 1 finds the best seed' bash -c '
     "$TAPER" query --csv -f "$1/1.sql" | grep "^baseline," | cut -d, -f4 > "$1/got"
     "$TAPER" query --csv "SELECT min(val_loss) FROM run WHERE variant = \"baseline\"" | tail -1 | cmp - "$1/got"' - "$T"
+check 'the last four in one line each' bash -c 'cd "$1" && [ "$(cat 11.sql 12.sql 13.sql 14.sql | wc -l)" = 4 ]' - "$T"
+check 'query 13 finds what makes the variant' bash -c '"$TAPER" query --csv -f "$1/13.sql" | grep -qx "taper.sites,none,all"' - "$T"
+check 'query 14 finds the best mean' bash -c '"$TAPER" query --csv -f "$1/14.sql" | grep "^all," | cut -d, -f3 > "$1/got"
+    "$TAPER" query --csv "SELECT avg(val_loss) FROM run_in_sweep WHERE variant = \"all\"" | tail -1 | cmp - "$1/got"' - "$T"
 cat > "$T/bad.yaml" <<'END'
 sweep: bad
 base: {model.d_model: 16, model.layers: 1, model.context: 32, model.vocab: 300, model.head_dim: 8, data.size: 60000,
