@@ -38,8 +38,8 @@ struct config {
     double norm_eps, rope_theta, init_std;
     bool bias, tied;
 
-    int sites, method, gate_shape; /* enum taper_sites, taper_method, gate_shape */
-    struct config_length gate_warmup, gate_end;
+    int sites, method, gate_shape, gate_order; /* enum taper_sites, taper_method, gate_shape, gate_order */
+    struct config_length gate_warmup, gate_end, gate_gap;
     double gate_value, ema;
     struct config_fakeln { /* finished: every site's removal, where config_fakeln */
         double ema;

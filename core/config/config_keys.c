@@ -9,6 +9,7 @@ static const char *const mlp_words[] = {"gelu", "gelu_tanh", "swiglu", NULL};
 static const char *const sites_words[] = {"none", "internal", "all", NULL};
 static const char *const method_words[] = {"gate", "fakeln", NULL};
 static const char *const gate_words[] = {"cosine", "linear", "step", "constant", NULL};
+static const char *const order_words[] = {"together", "sequential", "reversed", NULL};
 static const char *const lr_words[] = {"cosine", "linear", "constant", NULL};
 static const char *const device_words[] = {"cpu", "cuda", NULL};
 static const char *const precision_words[] = {"auto", "fp32", "bf16", NULL};
@@ -72,6 +73,11 @@ static bool lowers_lr(const struct config *cfg)
     return cfg->lr_schedule != LR_CONSTANT;
 }
 
+static bool staggers(const struct config *cfg)
+{
+    return gates(cfg) && cfg->gate_order != ORDER_TOGETHER;
+}
+
 static bool removes(const struct config *cfg)
 {
     return config_fakeln(cfg);
@@ -85,6 +91,7 @@ static bool removes_final(const struct config *cfg)
 static const struct config_condition
     if_tapers = {tapers, "with taper.sites"},
     if_gates = {gates, "with taper.sites and taper.method gate"},
+    if_staggers = {staggers, "with gate.order sequential or reversed"},
     if_removes = {removes, "with taper.sites and taper.method fakeln"},
     if_removes_final = {removes_final, "with taper.sites all and taper.method fakeln"},
     if_anchors = {anchors, "with aux.lambda"}, if_warmup = {has_warmup, "with taper.sites or aux.lambda"},
@@ -140,6 +147,11 @@ static const struct config_key keys[] = {
     WORD("gate.shape", gate_shape, "cosine", gate_words, NAMED, &if_gates,
          "between warmup and end: cosine, linear; step stays 1 until end; constant is gate.value after warmup, for "
          "good"),
+    WORD("gate.order", gate_order, "together", order_words, CONFIG_RESULT, &if_gates,
+         "the gates of all sites fall together, or one after another: from the first site of the first block on, or "
+         "from the last site back; a site is calibrated until its own gate falls"),
+    LENGTH("gate.gap", gate_gap, "1%", CONFIG_RESULT, &if_staggers,
+           "steps from one site's warmup and end to the next one's"),
     REAL("gate.value", gate_value, "0.5", 0, 1, NAMED, &if_holds, "the gate of shape constant"),
     REAL("taper.ema", ema, "0.99", 0, 0.999999, NAMED, &if_averages, "decay of the calibration averages"),
     REAL("fakeln.ema", fakeln.ema, "auto", 0, 0.999999, CONFIG_RESULT, &if_removes,
