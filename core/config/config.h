@@ -17,7 +17,7 @@
 #include "core/base/error.h"
 #include "core/base/kinds.h"
 
-enum { CONFIG_TEXT = 512, CONFIG_KEYS_MOST = 96 };
+enum { CONFIG_TEXT = 512, CONFIG_KEYS_MOST = 96, CONFIG_DIGEST_TEXT = 65 /* hex of 32 bytes, and the terminator */ };
 
 /* A length of training: steps ("500") or a part of the run ("5%"). */
 struct config_length {
@@ -48,6 +48,9 @@ struct config {
     double aux_lambda;
     struct config_target aux_target;
 
+    char init_from[CONFIG_TEXT], init_digest[CONFIG_TEXT];
+    int init_optimizer; /* enum init_optimizer */
+
     int64_t steps, batch, accumulate;
     double lr, lr_final;
     struct config_length lr_warmup;
@@ -77,6 +80,7 @@ enum {
     CONFIG_SHAPE = 2,  /* it changes the sizes of what is in memory, or of a step's matrix work */
     CONFIG_ALWAYS = 4, /* it stands in the name at its default too: a key of the first version */
     CONFIG_DIGEST = 8, /* it stands there by the digest of the data, corpus or tokenizer, that it leads to */
+    CONFIG_LATER = 16, /* it came after the first version, and changes no result: at its default it stands in no JSON */
 };
 
 /* When a key has an effect. */

@@ -46,7 +46,7 @@ static bool is_data_word(const struct config_key *key, const char *text)
     if (strcmp(key->name, "data.valid") == 0) /* auto, or a part: 5% */
         return strcmp(text, "auto") == 0 ||
                (length > 1 && text[length - 1] == '%' && strspn(text, "0123456789.") == length - 1);
-    return true;
+    return strcmp(key->name, "init.from") != 0;
 }
 
 char *spec_read_value(struct spec_parse *p, struct config *scratch, const struct config_key *key,

@@ -36,6 +36,12 @@ void spec_read_run(struct spec_parse *p, const yaml_node_t *node);
 /* Variants and grid -> points. Only when there are no faults yet. */
 void spec_expand(struct spec_parse *p);
 
+/* Fill in what a run's init.from leads to (spec_initial.c), reading the weights the first time only. */
+int spec_resolve(struct spec *spec, struct config *cfg, struct error *err);
+
+/* The same where it was done before. */
+void spec_resolved(const struct spec *spec, struct config *cfg);
+
 /* Are two configurations equal in one key? */
 bool spec_same_value(const struct config_key *key, const struct config *a, const struct config *b);
 

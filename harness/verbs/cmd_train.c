@@ -12,6 +12,7 @@
 
 #include "core/base/file.h"
 #include "core/train/train.h"
+#include "core/trained/initial.h"
 #include "harness/verbs/commands.h"
 #include "harness/spec/config_yaml.h"
 #include "harness/base/options.h"
@@ -57,6 +58,8 @@ static int load(struct config *cfg, const char *spec, const char *const *pairs, 
     }
     if (faults.status)
         return error_set(err, faults.status, "%s", faults.text);
+    if (!status)
+        status = initial_resolve(cfg, err);
     return status ? status : config_finish(cfg, err);
 }
 
@@ -102,6 +105,7 @@ static int run(const struct config *cfg, const struct train_options *given, stru
     struct train_result result;
     progress_begin(&line);
     options.stop = &stop_asked;
+    options.begin = initial_load;
     options.progress = progress_train;
     options.progress_arg = &line;
     int status = lock_directory(options.dir, err);

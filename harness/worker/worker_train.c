@@ -11,6 +11,7 @@
 #include "core/base/memory.h"
 #include "core/base/parallel.h"
 #include "core/train/train.h"
+#include "core/trained/initial.h"
 #include "core/base/rundir.h"
 #include "harness/worker/worker_internal.h"
 
@@ -70,7 +71,8 @@ static int train_in(const struct worker_job *job, int place, const char *dir, st
     struct train_result result = {0};
     int status = worker_load_config(job, dir, &cfg, err);
     if (!status) {
-        struct train_options options = {.dir = dir, .attempt = job->runs[place].attempt, .stop = &stops[place]};
+        struct train_options options = {
+            .dir = dir, .attempt = job->runs[place].attempt, .stop = &stops[place], .begin = initial_load};
         status = train_run(&cfg, &options, &result, err);
     }
     return status;
