@@ -162,6 +162,8 @@ static void check(const struct config *cfg, struct error *f)
               (long long)cfg->steps);
     if (tapers && cfg->method == METHOD_GATE && cfg->gate_shape != GATE_CONSTANT && end <= warm)
         FAULT("gate.end: want more than gate.warmup (step %lld), got step %lld", (long long)warm, (long long)end);
+    if (cfg->init_from[0] && cfg->init_run[0])
+        FAULT("init.run: want this or init.from, got both");
     check_order(cfg, f);
     config_fakeln_check(cfg, f);
     double valid = config_percent(cfg->valid);

@@ -48,7 +48,7 @@ struct config {
     double aux_lambda;
     struct config_target aux_target;
 
-    char init_from[CONFIG_TEXT], init_digest[CONFIG_TEXT];
+    char init_from[CONFIG_TEXT], init_run[CONFIG_TEXT], init_digest[CONFIG_TEXT];
     int init_optimizer; /* enum init_optimizer */
 
     int64_t steps, batch, accumulate;
@@ -128,6 +128,9 @@ int config_finish(struct config *cfg, struct error *err);
 
 /* The number of "12.5%", -1 when the text is not of that kind. */
 double config_percent(const char *text);
+
+/* init.digest of a run that begins with what another run ends with: this, and that run's name. */
+#define CONFIG_OF_RUN "run:"
 
 /* Are sites removed as FakeLN does it? */
 bool config_fakeln(const struct config *cfg);

@@ -81,7 +81,7 @@ static bool staggers(const struct config *cfg)
 
 static bool continues(const struct config *cfg)
 {
-    return cfg->init_from[0];
+    return cfg->init_from[0] || cfg->init_run[0];
 }
 
 static bool removes(const struct config *cfg)
@@ -97,7 +97,8 @@ static bool removes_final(const struct config *cfg)
 static const struct config_condition
     if_tapers = {tapers, "with taper.sites"},
     if_gates = {gates, "with taper.sites and taper.method gate"},
-    if_staggers = {staggers, "with gate.order sequential or reversed"}, if_continues = {continues, "with init.from"},
+    if_staggers = {staggers, "with gate.order sequential or reversed"},
+    if_continues = {continues, "with init.from or init.run"},
     if_removes = {removes, "with taper.sites and taper.method fakeln"},
     if_removes_final = {removes_final, "with taper.sites all and taper.method fakeln"},
     if_anchors = {anchors, "with aux.lambda"}, if_warmup = {has_warmup, "with taper.sites or aux.lambda"},
@@ -183,6 +184,10 @@ static const struct config_key keys[] = {
     TEXT("init.from", init_from, "", CONFIG_LATER, ANY,
          "begin with these weights: a checkpoint, a run's directory, or a folder of Hugging Face (empty: random ones). "
          "In the name by init.digest; data.tokenizer auto is then the one that came with them"),
+    TEXT("init.run", init_run, "", CONFIG_LATER, ANY,
+         "the same with what another run of the sweep ends with: that of this variant at the same point of the grid, "
+         "which "
+         "is waited for. In the name by that run's name"),
     TEXT("init.digest", init_digest, "", CONFIG_RESULT, &if_continues,
          "digest of these weights (empty: taken from init.from); a run that finds others there refuses"),
     WORD("init.optimizer", init_optimizer, "fresh", optimizer_words, CONFIG_RESULT, &if_continues,

@@ -178,6 +178,38 @@ int initial_resolve(struct config *cfg, struct error *err)
     return status;
 }
 
+static bool is_of_run(const struct config *cfg)
+{
+    return strncmp(cfg->init_digest, CONFIG_OF_RUN, strlen(CONFIG_OF_RUN)) == 0;
+}
+
+int initial_of_run(struct config *cfg, const char *dir, struct error *err)
+{
+    if (!cfg->init_run[0])
+        return STATUS_OK;
+    if (!is_of_run(cfg))
+        return error_set(err, STATUS_BAD_INPUT, "init.run: %s is a variant, which only a sweep has", cfg->init_run);
+    char *here = realpath(dir, NULL), *slash = here ? strrchr(here, '/') : NULL;
+    if (!slash) {
+        free(here);
+        return error_errno(err, STATUS_FAILED, errno, "%s", dir);
+    }
+    *slash = '\0';
+    char *from = file_join(here, cfg->init_digest + strlen(CONFIG_OF_RUN));
+    int status = is_there(from, RUNDIR_CHECKPOINT)
+                     ? config_set(cfg, "init.from", from, err)
+                     : error_set(err, STATUS_BAD_INPUT,
+                                 "init.run: the run of variant %s has no checkpoint any more: %s/" RUNDIR_CHECKPOINT,
+                                 cfg->init_run, from);
+    if (!status)
+        status = config_set(cfg, "init.run", "", err);
+    if (!status)
+        status = initial_resolve(cfg, err);
+    free(from);
+    free(here);
+    return status ? status : config_finish(cfg, err);
+}
+
 /* ------------------------------------------------------------------------------------------- loading */
 
 /* A source that is open: its model in host memory. */
@@ -204,9 +236,9 @@ static int open_source(struct initial *s, const struct config *cfg, struct error
     const struct backend_options options = {.threads = 1, .precision = PRECISION_FP32};
     *s = (struct initial){0};
     int status = find_place(cfg->init_from, &s->place, err);
-    if (!status)
+    if (!status && !is_of_run(cfg))
         status = take_digest(&s->place, digest, err);
-    if (!status && cfg->init_digest[0] && strcmp(digest, cfg->init_digest) != 0)
+    if (!status && !is_of_run(cfg) && cfg->init_digest[0] && strcmp(digest, cfg->init_digest) != 0)
         status = error_set(err, STATUS_BAD_INPUT,
                            "init.from: %s: its weights are not those that the run's name stands for: want digest "
                            "%.16s, found %.16s",

@@ -11,6 +11,10 @@
  * where they have one. Nothing without init.from. STATUS_BAD_INPUT names the key and the path. */
 int initial_resolve(struct config *cfg, struct error *err);
 
+/* Of a finished configuration with init.run, whose run's directory is `dir`: make init.run the init.from that it stands
+ * for, the directory of the other run beside this one. Finished again. Nothing without init.run. */
+int initial_of_run(struct config *cfg, const char *dir, struct error *err);
+
 /* Give a new run its weights, and with init.optimizer keep the moments and step counts of its optimizer; the steps
  * begin with 1 all the same. As train_options.begin; arg is not used. STATUS_BAD_INPUT: the weights have changed, they
  * are of another architecture (every key is named), or their norms are no longer real. */

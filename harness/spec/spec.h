@@ -109,6 +109,12 @@ void spec_fini(struct spec *spec); /* fine on a zeroed one */
 /* The finished configuration of run i in 0..run_count-1. Returns its variant's index. */
 int spec_run(const struct spec *spec, int64_t i, struct config *cfg);
 
+/* The run whose result run i begins with (init.run): that of the variant it names, at the same point; -1 for none. */
+int64_t spec_run_needed(const struct spec *spec, int64_t i);
+
+/* Give the configuration of such a run the name of the one it needs, which is then in its own name. */
+void spec_begin_with(struct config *cfg, const char *needed);
+
 /* The grid values of run i, as text, axis by axis (points into the spec). */
 const char *spec_run_value(const struct spec *spec, int64_t i, int axis);
 

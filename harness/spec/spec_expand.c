@@ -197,4 +197,6 @@ void spec_expand(struct spec_parse *p)
             expand_one(p, c, point, v);
     tell(p, c);
     free(c);
+    if (p->reader.fault_count == 0)
+        spec_check_needs(p);
 }

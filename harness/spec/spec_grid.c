@@ -52,7 +52,8 @@ static bool is_data_word(const struct config_key *key, const char *text)
 char *spec_read_value(struct spec_parse *p, struct config *scratch, const struct config_key *key,
                       const yaml_node_t *node)
 {
-    const char *text = yaml_scalar(&p->reader, node, key->name);
+    const bool needed = strcmp(key->name, "init.run") == 0;
+    const char *text = needed ? spec_read_needed(p, node) : yaml_scalar(&p->reader, node, key->name);
     if (!text)
         return NULL;
     char *value =

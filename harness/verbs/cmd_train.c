@@ -58,6 +58,9 @@ static int load(struct config *cfg, const char *spec, const char *const *pairs, 
     }
     if (faults.status)
         return error_set(err, faults.status, "%s", faults.text);
+    if (!status && cfg->init_run[0])
+        status = error_set(err, STATUS_BAD_INPUT, "init.run: %s is a variant, which only a sweep has; want init.from",
+                           cfg->init_run);
     if (!status)
         status = initial_resolve(cfg, err);
     return status ? status : config_finish(cfg, err);

@@ -70,6 +70,8 @@ static int train_in(const struct worker_job *job, int place, const char *dir, st
     struct config cfg;
     struct train_result result = {0};
     int status = worker_load_config(job, dir, &cfg, err);
+    if (!status)
+        status = initial_of_run(&cfg, dir, err);
     if (!status) {
         struct train_options options = {
             .dir = dir, .attempt = job->runs[place].attempt, .stop = &stops[place], .begin = initial_load};
