@@ -55,6 +55,44 @@ static void other_gates(void **state)
     assert_true(schedule_gate(&none, 100) == 1);
 }
 
+/* One site after another, each on the same curve, and calibrated until it begins to fall. */
+static void gates_in_order(void **state)
+{
+    (void)state;
+    struct config together =
+        CONFIG("taper.sites=all", "train.steps=100", "gate.warmup=10", "gate.end=30", "gate.gap=5");
+    for (int reversed = 0; reversed < 2; reversed++) {
+        struct config cfg = CONFIG("taper.sites=all", "train.steps=100", "gate.warmup=10", "gate.end=30", "gate.gap=5",
+                                   "model.layers=4", reversed ? "gate.order=reversed" : "gate.order=sequential");
+        struct param_table t;
+        params_create(&t, &cfg);
+        assert_int_equal(t.site_count, 9);
+        for (int i = 0; i < 9; i++) {
+            const int later = 5 * (reversed ? 8 - i : i);
+            assert_int_equal(schedule_calibrated(&cfg, &t, i), 10 + later);
+            for (int k = 1; k <= 100; k++)
+                assert_true(schedule_site_gate(&cfg, &t, i, k) == schedule_gate(&together, k - later));
+        }
+        assert_int_equal(schedule_calibration_end(&cfg, &t), 50);
+        assert_true(schedule_mean_gate(schedule_site_gate, &cfg, &t, 10) == 1);
+        assert_true(schedule_mean_gate(schedule_site_gate, &cfg, &t, 70) == 0);
+        double mean = 0;
+        for (int i = 0; i < 9; i++)
+            mean += schedule_site_gate(&cfg, &t, i, 33) / 9;
+        assert_true(fabs(schedule_mean_gate(schedule_site_gate, &cfg, &t, 33) - mean) < 1e-12);
+        params_destroy(&t);
+    }
+    struct config late;
+    struct error err = {0};
+    config_init(&late);
+    for (const char *const *p = (const char *const[]){"taper.sites=internal", "train.steps=100", "gate.gap=10%",
+                                                      "gate.order=sequential", NULL};
+         *p; p++)
+        assert_int_equal(config_set_pair(&late, *p, &err), STATUS_OK);
+    assert_int_equal(config_finish(&late, &err), STATUS_BAD_INPUT);
+    assert_string_equal(err.text, "gate.gap: the last site is done at step 110, want at most train.steps 100");
+}
+
 static void learning_rates(void **state)
 {
     (void)state;
@@ -170,9 +208,9 @@ static void initial_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cosine_gate),      cmocka_unit_test(other_gates),      cmocka_unit_test(learning_rates),
-        cmocka_unit_test(aux_after_warmup), cmocka_unit_test(published_counts), cmocka_unit_test(layout),
-        cmocka_unit_test(initial_values),
+        cmocka_unit_test(cosine_gate),    cmocka_unit_test(other_gates),      cmocka_unit_test(learning_rates),
+        cmocka_unit_test(gates_in_order), cmocka_unit_test(aux_after_warmup), cmocka_unit_test(published_counts),
+        cmocka_unit_test(layout),         cmocka_unit_test(initial_values),
     };
     return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);
 }

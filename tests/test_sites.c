@@ -1,4 +1,5 @@
 /* Sites that leave one by one: a schedule is all it takes. Training, resuming, decoding and folding follow it. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,15 +59,21 @@ static void close_subject(struct subject *s)
     ops->destroy(s->be);
 }
 
+/* Of the step after `step`. */
+static void fill_windows(int32_t windows[B * (T + 1)], int64_t step)
+{
+    const struct rng_stream stream = {.seed = 5, .use = RNG_TEST, .second = (uint64_t)step};
+    for (int i = 0; i < B * (T + 1); i++)
+        windows[i] = (int32_t)rng_below(&stream, (uint64_t)i, 60);
+}
+
 static void run_steps(struct subject *s, int64_t last, double *loss)
 {
     struct error err = {0};
     while (s->t.step < last) {
         int32_t windows[B * (T + 1)];
-        const struct rng_stream stream = {.seed = 5, .use = RNG_TEST, .second = (uint64_t)s->t.step};
         struct step_report report = {0};
-        for (int i = 0; i < B * (T + 1); i++)
-            windows[i] = (int32_t)rng_below(&stream, (uint64_t)i, 60);
+        fill_windows(windows, s->t.step);
         if (trainer_step(&s->t, windows, true, &report, &err))
             fail_msg("%s", err.text);
         if (loss)
@@ -120,10 +127,11 @@ static void backends_agree(void **state)
 }
 
 /* A run that is stopped between two removals ends with the same bits. */
-static void resumes_between_removals(void **state)
+static void resume_between(schedule_site *schedule, const char *order)
 {
-    (void)state;
-    struct config cfg = config("model.norm=layernorm");
+    struct config cfg = tiny_model_config((const char *const[]){"taper.sites=all", "aux.lambda=0.1", "train.steps=20",
+                                                                "gate.warmup=3", "gate.end=10", "train.lr=1e-2",
+                                                                "model.norm=layernorm", "gate.gap=2", order, NULL});
     const struct checkpoint_data data = {"corpus", "tokenizer"};
     struct error err = {0};
     struct subject whole, first, second;
@@ -131,6 +139,7 @@ static void resumes_between_removals(void **state)
     open_subject(&whole, &cfg, ops_cpu());
     open_subject(&first, &cfg, ops_cpu());
     open_subject(&second, &cfg, ops_cpu());
+    whole.t.schedule = first.t.schedule = second.t.schedule = schedule;
     run_steps(&whole, STEPS, NULL);
     run_steps(&first, MIDDLE, NULL);
     if (checkpoint_write(path, NULL, &first.t, &data, &err) || checkpoint_read(path, &second.t, &data, &err))
@@ -145,6 +154,14 @@ static void resumes_between_removals(void **state)
     close_subject(&second);
     free(path);
     data_folder_remove(folder);
+}
+
+static void resumes_between_removals(void **state)
+{
+    (void)state;
+    resume_between(one_by_one, "gate.order=together");
+    resume_between(schedule_site_gate, "gate.order=sequential");
+    resume_between(schedule_site_gate, "gate.order=reversed");
 }
 
 /* Decoding takes each site as it stands, and at the end all fold. */
@@ -190,6 +207,46 @@ static void decodes_and_folds(void **state)
     close_subject(&s);
 }
 
+/* Gates that fall one after another, as the configuration says it: each site's c is the average up to the step at which
+ * its own gate begins to fall, of what it then sees of the sites before it. */
+static void each_is_calibrated_to_its_own_end(void **state)
+{
+    (void)state;
+    for (int reversed = 0; reversed < 2; reversed++) {
+        struct config cfg = tiny_model_config(
+            (const char *const[]){"taper.sites=all", "train.steps=20", "gate.warmup=3", "gate.end=6", "gate.gap=2",
+                                  reversed ? "gate.order=reversed" : "gate.order=sequential", "train.lr=0",
+                                  "taper.ema=0.5", "model.norm=layernorm", NULL});
+        struct subject s, probe;
+        double sums[5][2] = {{0}}, means[5 * SITE_SUMS], want[5];
+        open_subject(&s, &cfg, ops_cpu());
+        open_subject(&probe, &cfg, ops_reference());
+        s.t.schedule = probe.t.schedule = schedule_of(&cfg);
+        for (int64_t k = 1; k <= STEPS; k++) {
+            const int64_t before = k - 1;
+            int32_t windows[B * (T + 1)];
+            struct error err = {0};
+            double gates[5];
+            for (int i = 0; i < 5; i++)
+                if (schedule_calibrated(&cfg, &s.m.table, i) == before)
+                    probe.m.c[i] = (float)(want[i] = sums[i][0] / sums[i][1]);
+            fill_windows(windows, before);
+            schedule_gates(schedule_of(&cfg), &cfg, &s.m.table, k, gates);
+            assert_int_equal(trainer_debug_pass(&probe.t, windows, gates, 0, false, NULL, &err), STATUS_OK);
+            trainer_site_means(&probe.t, means);
+            for (int i = 0; i < 5; i++)
+                for (int n = 0; n < 2; n++)
+                    sums[i][n] = 0.5 * sums[i][n] + 0.5 * means[i * SITE_SUMS + n];
+            run_steps(&s, k, NULL);
+        }
+        for (int i = 0; i < 5; i++)
+            assert_true(fabs((double)s.m.c[i] / want[i] - 1) < 1e-5);
+        assert_true(model_largest_gate(&s.m) == 0);
+        close_subject(&s);
+        close_subject(&probe);
+    }
+}
+
 /* The same phases have the same name, other phases another: what a backend recorded under one is not run under another.
  */
 static void epochs_name_phases(void **state)
@@ -221,7 +278,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_belong_to_sites),   cmocka_unit_test(backends_agree),
         cmocka_unit_test(resumes_between_removals), cmocka_unit_test(decodes_and_folds),
-        cmocka_unit_test(epochs_name_phases),
+        cmocka_unit_test(epochs_name_phases),       cmocka_unit_test(each_is_calibrated_to_its_own_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

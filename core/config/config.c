@@ -154,6 +154,18 @@ double config_percent(const char *text)
 /* Every fault is a line. */
 #define FAULT(...) error_add(f, STATUS_BAD_INPUT, __VA_ARGS__)
 
+/* Sites one after another: the last one's gate must still fall, or end its warmup, within the run. */
+static void check_order(const struct config *cfg, struct error *f)
+{
+    const int64_t later = 2 * cfg->layers - (cfg->sites == SITES_ALL ? 0 : 1);
+    const int64_t begin = config_steps(cfg->gate_shape == GATE_CONSTANT ? cfg->gate_warmup : cfg->gate_end, cfg->steps);
+    const int64_t last = begin + later * config_steps(cfg->gate_gap, cfg->steps);
+    if (cfg->sites != SITES_NONE && cfg->method == METHOD_GATE && cfg->gate_order != ORDER_TOGETHER &&
+        last > cfg->steps)
+        FAULT("gate.gap: the last site is done at step %lld, want at most train.steps %lld", (long long)last,
+              (long long)cfg->steps);
+}
+
 static void check(const struct config *cfg, struct error *f)
 {
     const int64_t A = config_attn(cfg);
@@ -174,6 +186,9 @@ static void check(const struct config *cfg, struct error *f)
               (long long)cfg->steps);
     if (tapers && cfg->method == METHOD_GATE && cfg->gate_shape != GATE_CONSTANT && end <= warm)
         FAULT("gate.end: want more than gate.warmup (step %lld), got step %lld", (long long)warm, (long long)end);
+    if (cfg->init_from[0] && cfg->init_run[0])
+        FAULT("init.run: want this or init.from, got both");
+    check_order(cfg, f);
     config_fakeln_check(cfg, f);
     double valid = config_percent(cfg->valid);
     if (valid == 0 || valid >= 100)

@@ -17,7 +17,7 @@
 #include "core/base/error.h"
 #include "core/base/kinds.h"
 
-enum { CONFIG_TEXT = 512, CONFIG_KEYS_MOST = 96 };
+enum { CONFIG_TEXT = 512, CONFIG_KEYS_MOST = 96, CONFIG_DIGEST_TEXT = 65 /* hex of 32 bytes, and the terminator */ };
 
 /* A length of training: steps ("500") or a part of the run ("5%"). */
 struct config_length {
@@ -42,8 +42,8 @@ struct config {
     int64_t rope_original;
     bool bias, tied;
 
-    int sites, method, gate_shape; /* enum taper_sites, taper_method, gate_shape */
-    struct config_length gate_warmup, gate_end;
+    int sites, method, gate_shape, gate_order; /* enum taper_sites, taper_method, gate_shape, gate_order */
+    struct config_length gate_warmup, gate_end, gate_gap;
     double gate_value, ema;
     struct config_fakeln { /* finished: every site's removal, where config_fakeln */
         double ema;
@@ -51,6 +51,9 @@ struct config {
     } fakeln;
     double aux_lambda;
     struct config_target aux_target;
+
+    char init_from[CONFIG_TEXT], init_run[CONFIG_TEXT], init_digest[CONFIG_TEXT];
+    int init_optimizer; /* enum init_optimizer */
 
     int64_t steps, batch, accumulate;
     int64_t classes; /* below 2: all entries; read it by config_classes */
@@ -82,6 +85,7 @@ enum {
     CONFIG_SHAPE = 2,  /* it changes the sizes of what is in memory, or of a step's matrix work */
     CONFIG_ALWAYS = 4, /* it stands in the name at its default too: a key of the first version */
     CONFIG_DIGEST = 8, /* it stands there by the digest of the data, corpus or tokenizer, that it leads to */
+    CONFIG_LATER = 16, /* it came after the first version, and changes no result: at its default it stands in no JSON */
 };
 
 /* When a key has an effect. */
@@ -136,6 +140,9 @@ int64_t config_head(const struct config *cfg);
 
 /* The entries of the vocabulary that are classes of the loss, from the first on; the rows behind them pad. */
 int64_t config_classes(const struct config *cfg);
+
+/* init.digest of a run that begins with what another run ends with: this, and that run's name. */
+#define CONFIG_OF_RUN "run:"
 
 /* Are sites removed as FakeLN does it? */
 bool config_fakeln(const struct config *cfg);

@@ -7,7 +7,8 @@ static bool stands(const struct config_key *key, const void *from)
 {
     union config_value fallback;
     char text[CONFIG_TEXT], usual[CONFIG_TEXT];
-    if (!(key->effect & CONFIG_RESULT) || key->effect & (CONFIG_ALWAYS | CONFIG_DIGEST))
+    const bool first = !(key->effect & CONFIG_RESULT) || key->effect & (CONFIG_ALWAYS | CONFIG_DIGEST);
+    if (first && !(key->effect & CONFIG_LATER))
         return true;
     config_value_default(key, &fallback);
     return strcmp(config_value_text(key, from, text), config_value_text(key, &fallback, usual)) != 0;

@@ -10,6 +10,8 @@ static const char *const mlp_words[] = {"gelu", "gelu_tanh", "swiglu", NULL};
 static const char *const sites_words[] = {"none", "internal", "all", NULL};
 static const char *const method_words[] = {"gate", "fakeln", NULL};
 static const char *const gate_words[] = {"cosine", "linear", "step", "constant", NULL};
+static const char *const order_words[] = {"together", "sequential", "reversed", NULL};
+static const char *const optimizer_words[] = {"fresh", "keep", NULL};
 static const char *const lr_words[] = {"cosine", "linear", "constant", NULL};
 static const char *const device_words[] = {"cpu", "cuda", NULL};
 static const char *const precision_words[] = {"auto", "fp32", "bf16", NULL};
@@ -83,6 +85,16 @@ static bool lowers_lr(const struct config *cfg)
     return cfg->lr_schedule != LR_CONSTANT;
 }
 
+static bool staggers(const struct config *cfg)
+{
+    return gates(cfg) && cfg->gate_order != ORDER_TOGETHER;
+}
+
+static bool continues(const struct config *cfg)
+{
+    return cfg->init_from[0] || cfg->init_run[0];
+}
+
 static bool removes(const struct config *cfg)
 {
     return config_fakeln(cfg);
@@ -96,6 +108,8 @@ static bool removes_final(const struct config *cfg)
 static const struct config_condition
     if_tapers = {tapers, "with taper.sites"},
     if_gates = {gates, "with taper.sites and taper.method gate"},
+    if_staggers = {staggers, "with gate.order sequential or reversed"},
+    if_continues = {continues, "with init.from or init.run"},
     if_removes = {removes, "with taper.sites and taper.method fakeln"},
     if_removes_final = {removes_final, "with taper.sites all and taper.method fakeln"},
     if_anchors = {anchors, "with aux.lambda"}, if_warmup = {has_warmup, "with taper.sites or aux.lambda"},
@@ -165,6 +179,11 @@ static const struct config_key keys[] = {
     WORD("gate.shape", gate_shape, "cosine", gate_words, NAMED, &if_gates,
          "between warmup and end: cosine, linear; step stays 1 until end; constant is gate.value after warmup, for "
          "good"),
+    WORD("gate.order", gate_order, "together", order_words, CONFIG_RESULT, &if_gates,
+         "the gates of all sites fall together, or one after another: from the first site of the first block on, or "
+         "from the last site back; a site is calibrated until its own gate falls"),
+    LENGTH("gate.gap", gate_gap, "1%", CONFIG_RESULT, &if_staggers,
+           "steps from one site's warmup and end to the next one's"),
     REAL("gate.value", gate_value, "0.5", 0, 1, NAMED, &if_holds, "the gate of shape constant"),
     REAL("taper.ema", ema, "0.99", 0, 0.999999, NAMED, &if_averages, "decay of the calibration averages"),
     REAL("fakeln.ema", fakeln.ema, "auto", 0, 0.999999, CONFIG_RESULT, &if_removes,
@@ -187,6 +206,17 @@ static const struct config_key keys[] = {
     REAL("aux.lambda", aux_lambda, "0", 0, 1e6, NAMED, ANY, "weight of the scale-anchoring loss; 0 is off"),
     {"aux.target", CONFIG_TARGET, offsetof(struct config, aux_target), "calibrated", 0, 1e6, target_words, NAMED,
      &if_anchors, "target scale s_tgt: calibrated over the warmup, or a number"},
+    TEXT("init.from", init_from, "", CONFIG_LATER, ANY,
+         "begin with these weights: a checkpoint, a run's directory, or a folder of Hugging Face (empty: random ones). "
+         "In the name by init.digest; data.tokenizer auto is then the one that came with them"),
+    TEXT("init.run", init_run, "", CONFIG_LATER, ANY,
+         "the same with what another run of the sweep ends with: that of this variant at the same point of the grid, "
+         "which "
+         "is waited for. In the name by that run's name"),
+    TEXT("init.digest", init_digest, "", CONFIG_RESULT, &if_continues,
+         "digest of these weights (empty: taken from init.from); a run that finds others there refuses"),
+    WORD("init.optimizer", init_optimizer, "fresh", optimizer_words, CONFIG_RESULT, &if_continues,
+         "fresh moments, or keep those of the checkpoint and their step counts; the run's own steps begin with 1"),
     INT("train.steps", steps, "1000", 1, 1000000000, NAMED, ANY, "optimizer steps (K)"),
     INT("train.batch", batch, "16", 1, 1048576, SIZED, ANY, "windows of model.context tokens in a micro-batch"),
     INT("train.accumulate", accumulate, "1", 1, 65536, SIZED, ANY, "micro-batches in a step"),

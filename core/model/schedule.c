@@ -51,10 +51,21 @@ bool schedule_aux(const struct config *cfg, int64_t k)
     return cfg->aux_lambda > 0 && k > schedule_gate_warmup(cfg);
 }
 
+/* Steps by which a site's gate falls after the first one's. */
+static int64_t later_by(const struct config *cfg, const struct param_table *table, int site)
+{
+    int before = 0, behind = 0;
+    for (int i = 0; i < table->site_count; i++) {
+        before += table->sites[i].tapered && i < site;
+        behind += table->sites[i].tapered && i > site;
+    }
+    const int place = cfg->gate_order == ORDER_TOGETHER ? 0 : cfg->gate_order == ORDER_REVERSED ? behind : before;
+    return place * config_steps(cfg->gate_gap, cfg->steps);
+}
+
 double schedule_site_gate(const struct config *cfg, const struct param_table *table, int site, int64_t k)
 {
-    (void)table, (void)site; /* all together */
-    return schedule_gate(cfg, k);
+    return schedule_gate(cfg, k - later_by(cfg, table, site));
 }
 
 int64_t schedule_removal(const struct config *cfg, const struct param_table *table, int site)
@@ -85,7 +96,8 @@ schedule_site *schedule_of(const struct config *cfg)
 
 int64_t schedule_calibrated(const struct config *cfg, const struct param_table *table, int site)
 {
-    return config_fakeln(cfg) ? schedule_removal(cfg, table, site) - 1 : schedule_gate_warmup(cfg);
+    return config_fakeln(cfg) ? schedule_removal(cfg, table, site) - 1
+                              : schedule_gate_warmup(cfg) + later_by(cfg, table, site);
 }
 
 int64_t schedule_calibration_end(const struct config *cfg, const struct param_table *table)

@@ -9,7 +9,9 @@
 int64_t schedule_gate_warmup(const struct config *cfg);
 int64_t schedule_gate_end(const struct config *cfg);
 
-/* The gate g of step k, docs/equations.md section 1; 1 at every step when no site is tapered. */
+/* The gate g of step k, docs/equations.md section 1, of the site that is first; 1 at every step when no site is
+ * tapered.
+ */
 double schedule_gate(const struct config *cfg, int64_t k);
 
 /* The learning rate of step k: linear warm-up, then cosine or linear to lr_final * lr at the last step, or constant. */

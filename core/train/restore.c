@@ -106,5 +106,11 @@ int run_restore(struct run *r, bool *resumed, struct error *err)
     if (status)
         return status;
     tell(r, *resumed);
-    return *resumed ? STATUS_OK : model_initialize(&r->model, err);
+    if (!*resumed)
+        status = model_initialize(&r->model, err);
+    if (status || *resumed || !r->cfg->init_from[0])
+        return status;
+    if (!r->options->begin)
+        return error_set(err, STATUS_FAILED, "init.from: nothing here can read %s", r->cfg->init_from);
+    return r->options->begin(r->options->begin_arg, &r->trainer, err);
 }

@@ -194,7 +194,11 @@ static int run_open(struct run *r, struct error *err)
     status = run_log_data(r, err);
     for (int i = 0; !status && i < r->asides; i++)
         status = run_log_event(r, r->aside[i].kind, r->aside[i].text, err);
-    return status ? status : run_log_event(r, resumed ? "resume" : "start", text, err);
+    if (!status)
+        status = run_log_event(r, resumed ? "resume" : "start", text, err);
+    if (!status && !resumed && r->cfg->init_from[0])
+        status = run_log_event(r, "initial", r->cfg->init_from, err);
+    return status;
 }
 
 static int run_close(struct run *r, int status, struct error *err)

@@ -15,6 +15,8 @@
 
 #include "core/config/config.h"
 
+struct trainer;
+
 /* What a progress line shows; called after every step, from the training thread. */
 struct train_progress {
     int64_t step, steps;
@@ -26,7 +28,10 @@ struct train_progress {
 };
 
 struct train_options {
-    const char *dir;        /* made when missing */
+    const char *dir; /* made when missing */
+    /* Gives a run with init.from its weights (core/trained/initial.h), once, when it begins; NULL without. */
+    int (*begin)(void *arg, struct trainer *t, struct error *err);
+    void *begin_arg;
     const char *device;     /* device: cuda: UUID of the GPU; NULL: the first visible one */
     int attempt;            /* counts from 1; 0: one more than the journal's last */
     bool fresh;             /* refuse a directory that already holds a run */

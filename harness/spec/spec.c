@@ -385,6 +385,13 @@ void spec_fini(struct spec *spec)
             free(spec->variants[v].pairs[i].value);
         free(spec->variants[v].pairs);
     }
+    for (int i = 0; i < spec->initial_count; i++) {
+        char *texts[] = {spec->initials[i].from, spec->initials[i].tokenizer, spec->initials[i].digest,
+                         spec->initials[i].its_tokenizer, spec->initials[i].its_digest};
+        for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++)
+            free(texts[t]);
+    }
+    free(spec->initials);
     free(spec->axes);
     free(spec->variants);
     free(spec->points);

@@ -8,8 +8,8 @@
  * point every variant in the order written. So the variants of one point, which are compared with each other, start
  * together. Without variants there is one, named "default"; without a grid there is one point.
  *
- * Paths in data.corpus, data.tokenizer and data.valid are made absolute, from the directory the caller is in, since a
- * worker runs elsewhere. */
+ * Paths in data.corpus, data.tokenizer, data.valid and init.from are made absolute, from the directory the caller is
+ * in, since a worker runs elsewhere. */
 #ifndef TAPER_HARNESS_SPEC_SPEC_H
 #define TAPER_HARNESS_SPEC_SPEC_H
 
@@ -74,6 +74,12 @@ struct spec_variant {
     int count;
 };
 
+/* What initial_resolve makes of an init.from, once for all runs that ask the same. */
+struct spec_initial {
+    char *from, *tokenizer, *digest;  /* as given */
+    char *its_tokenizer, *its_digest; /* as resolved */
+};
+
 struct spec {
     char name[SPEC_NAME];
     char *about, *path, *text;   /* path as given, text: the YAML itself */
@@ -82,6 +88,8 @@ struct spec {
     struct spec_axis *axes;
     struct spec_variant *variants;
     int axis_count, variant_count;
+    struct spec_initial *initials;
+    int initial_count;
     struct spec_after after;
     struct spec_limits limits;
     char *slurm;     /* what its jobs are given on Slurm, as JSON (spec_slurm.h); NULL: nothing */
@@ -101,6 +109,12 @@ void spec_fini(struct spec *spec); /* fine on a zeroed one */
 
 /* The finished configuration of run i in 0..run_count-1. Returns its variant's index. */
 int spec_run(const struct spec *spec, int64_t i, struct config *cfg);
+
+/* The run whose result run i begins with (init.run): that of the variant it names, at the same point; -1 for none. */
+int64_t spec_run_needed(const struct spec *spec, int64_t i);
+
+/* Give the configuration of such a run the name of the one it needs, which is then in its own name. */
+void spec_begin_with(struct config *cfg, const char *needed);
 
 /* The grid values of run i, as text, axis by axis (points into the spec). */
 const char *spec_run_value(const struct spec *spec, int64_t i, int axis);

@@ -48,6 +48,7 @@ int spec_run(const struct spec *spec, int64_t i, struct config *cfg)
     int variant = (int)(spec->points[i] % spec->variant_count);
     struct error err = {0};
     compose(spec, point, variant, cfg);
+    spec_resolved(spec, cfg);
     if (config_finish(cfg, &err)) {
         fprintf(stderr, "taper: %s\n", err.text); /* spec_expand finished it once already */
         abort();
@@ -143,7 +144,9 @@ static void expand_one(struct spec_parse *p, struct complaints *c, int64_t point
     struct config cfg;
     struct error err = {0};
     compose(spec, point, variant, &cfg);
-    int status = config_finish(&cfg, &err);
+    int status = spec_resolve(spec, &cfg, &err);
+    if (!status)
+        status = config_finish(&cfg, &err);
     bool excluded = false;
     for (int i = 0; i < p->exclusion_count; i++)
         if (excludes(&p->exclusions[i], &cfg, variant))
@@ -194,4 +197,6 @@ void spec_expand(struct spec_parse *p)
             expand_one(p, c, point, v);
     tell(p, c);
     free(c);
+    if (p->reader.fault_count == 0)
+        spec_check_needs(p);
 }

@@ -46,13 +46,14 @@ static bool is_data_word(const struct config_key *key, const char *text)
     if (strcmp(key->name, "data.valid") == 0) /* auto, or a part: 5% */
         return strcmp(text, "auto") == 0 ||
                (length > 1 && text[length - 1] == '%' && strspn(text, "0123456789.") == length - 1);
-    return true;
+    return strcmp(key->name, "init.from") != 0;
 }
 
 char *spec_read_value(struct spec_parse *p, struct config *scratch, const struct config_key *key,
                       const yaml_node_t *node)
 {
-    const char *text = yaml_scalar(&p->reader, node, key->name);
+    const bool needed = strcmp(key->name, "init.run") == 0;
+    const char *text = needed ? spec_read_needed(p, node) : yaml_scalar(&p->reader, node, key->name);
     if (!text)
         return NULL;
     char *value =

@@ -37,6 +37,18 @@ void spec_read_slurm(struct spec_parse *p, const yaml_node_t *node); /* of `run`
 /* Variants and grid -> points. Only when there are no faults yet. */
 void spec_expand(struct spec_parse *p);
 
+/* Fill in what a run's init.from leads to (spec_initial.c), reading the weights the first time only. */
+int spec_resolve(struct spec *spec, struct config *cfg, struct error *err);
+
+/* Every init.run must name another variant that has a run at the same point, and lead to one that needs none. */
+void spec_check_needs(struct spec_parse *p);
+
+/* The value of init.run as it may be written, NAME or {variant: NAME, seed: same}; NULL after a fault. */
+const char *spec_read_needed(struct spec_parse *p, const yaml_node_t *node);
+
+/* The same where it was done before. */
+void spec_resolved(const struct spec *spec, struct config *cfg);
+
 /* Are two configurations equal in one key? */
 bool spec_same_value(const struct config_key *key, const struct config *a, const struct config *b);
 

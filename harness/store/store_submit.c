@@ -152,13 +152,31 @@ static int add_member(struct submission *sub, const char *id, const char *varian
     return status;
 }
 
+/* The name of run i and its configuration, where it begins with another's result those of that one first: *needed is
+ * then its name, else "". */
+static int identify(struct submission *sub, int64_t i, struct config *cfg, char id[CONFIG_ID], char needed[CONFIG_ID],
+                    const char **json, struct error *err)
+{
+    const int64_t before = spec_run_needed(sub->spec, i);
+    int status = STATUS_OK;
+    needed[0] = '\0';
+    if (before >= 0) {
+        char further[CONFIG_ID];
+        status = identify(sub, before, cfg, needed, further, json, err);
+    }
+    spec_run(sub->spec, i, cfg);
+    if (!status && before >= 0)
+        spec_begin_with(cfg, needed);
+    return status ? status : store_identify(sub->ids, cfg, id, json, err);
+}
+
 static int submit_run(struct submission *sub, int64_t i, struct error *err)
 {
     struct config cfg;
-    char id[CONFIG_ID];
+    char id[CONFIG_ID], needed[CONFIG_ID];
     const char *variant = sub->spec->variants[spec_run(sub->spec, i, &cfg)].name;
     const char *json;
-    int status = store_identify(sub->ids, &cfg, id, &json, err);
+    int status = identify(sub, i, &cfg, id, needed, &json, err);
     if (status) {
         error_wrap(err, "run %lld of the sweep", (long long)i);
         return status;
@@ -257,6 +275,23 @@ static int drop_runs(struct submission *sub, struct error *err)
     return status ? status : store_redo_take_back(sub->s, err);
 }
 
+/* When all runs are there: who waits for whom. */
+static int link_run(struct submission *sub, int64_t i, struct error *err)
+{
+    struct config cfg;
+    char id[CONFIG_ID], needed[CONFIG_ID];
+    const char *json;
+    if (spec_run_needed(sub->spec, i) < 0)
+        return STATUS_OK;
+    int status = identify(sub, i, &cfg, id, needed, &json, err);
+    sqlite3_stmt *update = status ? NULL : store_prepare(sub->s, "UPDATE run SET needs = ?2 WHERE id = ?1", err);
+    if (!update)
+        return STATUS_FAILED;
+    store_bind_text(update, 1, id);
+    store_bind_text(update, 2, needed);
+    return store_step(sub->s, update, "make a run wait for another", err);
+}
+
 static int submit_all(struct submission *sub, struct error *err)
 {
     int status = upsert_sweep(sub, err);
@@ -264,6 +299,8 @@ static int submit_all(struct submission *sub, struct error *err)
         status = set_aside(sub, err);
     for (int64_t i = 0; !status && i < sub->spec->run_count; i++)
         status = submit_run(sub, i, err);
+    for (int64_t i = 0; !status && i < sub->spec->run_count; i++)
+        status = link_run(sub, i, err);
     if (!status)
         status = drop_runs(sub, err);
     if (status)

@@ -81,9 +81,10 @@ static int check_gate(const struct fold_arguments *a, const struct loaded_model 
                                        "all are removed do they fold (train on)",
                                        l->path, (long long)l->step)
                            : STATUS_OK;
-    if (l->step <= schedule_gate_warmup(cfg))
+    const int64_t calibrated = schedule_calibration_end(cfg, &l->model.table);
+    if (l->step <= calibrated)
         return error_set(err, STATUS_BAD_INPUT, "%s: step %lld: c and gamma_tilde are there after step %lld only",
-                         l->path, (long long)l->step, (long long)schedule_gate_warmup(cfg));
+                         l->path, (long long)l->step, (long long)calibrated);
     if (l->gate > 0 && !a->at_gate_zero)
         return error_set(err, STATUS_BAD_INPUT,
                          "%s: the gate is %g at step %lld, and only at 0 do the norms fold "

@@ -12,6 +12,7 @@
 #include "core/base/file.h"
 #include "core/base/rundir.h"
 #include "core/train/train.h"
+#include "core/trained/initial.h"
 #include "harness/verbs/commands.h"
 #include "harness/spec/config_yaml.h"
 #include "harness/base/format.h"
@@ -58,6 +59,11 @@ static int load(struct config *cfg, const char *spec, const char *const *pairs, 
     }
     if (faults.status)
         return error_set(err, faults.status, "%s", faults.text);
+    if (!status && cfg->init_run[0])
+        status = error_set(err, STATUS_BAD_INPUT, "init.run: %s is a variant, which only a sweep has; want init.from",
+                           cfg->init_run);
+    if (!status)
+        status = initial_resolve(cfg, err);
     return status ? status : config_finish(cfg, err);
 }
 
@@ -100,6 +106,7 @@ static int run(const struct config *cfg, const struct train_options *given, stru
     char loss[32], perplexity[32];
     progress_begin(&line);
     options.stop = &stop_asked;
+    options.begin = initial_load;
     options.progress = progress_train;
     options.progress_arg = &line;
     int status = lock_directory(options.dir, err);

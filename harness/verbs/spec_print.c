@@ -62,12 +62,43 @@ static int64_t count_doubles(struct member *members, int64_t count)
     return doubles;
 }
 
+/* The digests of the data at hand; neighbours mostly share theirs. */
+struct data_digests {
+    struct config of;
+    bool known;
+    char corpus[65], tokenizer[65];
+};
+
+/* The name of run i and its configuration, of those that it needs first. */
+static int name_run(const struct spec *spec, int64_t i, store_digests *digests, struct data_digests *data,
+                    struct config *cfg, char id[CONFIG_ID], struct error *err)
+{
+    const int64_t before = spec_run_needed(spec, i);
+    char needed[CONFIG_ID];
+    int status = before < 0 ? STATUS_OK : name_run(spec, before, digests, data, cfg, needed, err);
+    spec_run(spec, i, cfg);
+    if (!status && before >= 0)
+        spec_begin_with(cfg, needed);
+    const struct config *of = &data->of;
+    const bool same = data->known && cfg->vocab == of->vocab && cfg->corpus_size == of->corpus_size &&
+                      cfg->corpus_seed == of->corpus_seed && strcmp(cfg->corpus, of->corpus) == 0 &&
+                      strcmp(cfg->tokenizer, of->tokenizer) == 0 && strcmp(cfg->valid, of->valid) == 0;
+    if (!status && !same)
+        status = digests(cfg, data->corpus, data->tokenizer, err);
+    if (status)
+        return status;
+    data->of = *cfg;
+    data->known = true;
+    config_identity(cfg, data->corpus, data->tokenizer, id);
+    return STATUS_OK;
+}
+
 int spec_print(const struct spec *spec, store_digests *digests, struct store *s, FILE *out, enum listing_format format,
                int64_t *doubles, struct error *err)
 {
     struct printing p = {.count = 0};
-    struct config before = {.seed = 0};
-    char corpus[65] = "", tokenizer[65] = "", id[CONFIG_ID], text[CONFIG_TEXT];
+    struct data_digests data = {.known = false};
+    char id[CONFIG_ID] = "", text[CONFIG_TEXT];
     for (int a = 0; a < spec->axis_count; a++)
         add_key(&p, spec->axes[a].key);
     for (int v = 0; v < spec->variant_count; v++)
@@ -81,17 +112,11 @@ int spec_print(const struct spec *spec, store_digests *digests, struct store *s,
     for (int64_t i = 0; !status && i < spec->run_count; i++) {
         struct config cfg;
         int variant = spec_run(spec, i, &cfg);
-        /* Neighbours mostly share their data. */
-        bool same = i > 0 && cfg.vocab == before.vocab && cfg.corpus_size == before.corpus_size &&
-                    cfg.corpus_seed == before.corpus_seed && strcmp(cfg.corpus, before.corpus) == 0 &&
-                    strcmp(cfg.tokenizer, before.tokenizer) == 0 && strcmp(cfg.valid, before.valid) == 0;
-        if (digests && !same)
-            status = digests(&cfg, corpus, tokenizer, err);
+        if (digests)
+            status = name_run(spec, i, digests, &data, &cfg, id, err);
         if (status)
             break;
-        before = cfg;
         if (digests) {
-            config_identity(&cfg, corpus, tokenizer, id);
             listing_text(t, id);
             memcpy(members[named].id, id, sizeof id);
             members[named++].variant = variant;

@@ -13,6 +13,7 @@
 #include "core/base/memory.h"
 #include "core/base/parallel.h"
 #include "core/train/train.h"
+#include "core/trained/initial.h"
 #include "core/base/rundir.h"
 #include "core/config/config.h"
 #include "harness/base/progress.h"
@@ -75,6 +76,8 @@ static int train_in(const struct worker_job *job, int place, const char *dir, st
     struct config cfg;
     struct train_result result = {0};
     int status = load_config(job, dir, &cfg, err);
+    if (!status)
+        status = initial_of_run(&cfg, dir, err);
     if (!status) {
         const char *slash = strrchr(job->runs[place].dir, '/');
         struct progress_line line;
@@ -84,6 +87,7 @@ static int train_in(const struct worker_job *job, int place, const char *dir, st
         struct train_options options = {.dir = dir,
                                         .attempt = job->runs[place].attempt,
                                         .stop = &stops[place],
+                                        .begin = initial_load,
                                         .progress = progress_train,
                                         .progress_arg = &line};
         status = train_run(&cfg, &options, &result, err);

@@ -47,7 +47,7 @@ check 'pause all' "$TAPER" pause
 check 'all wait for that' status_says "4 runs of long wait for 'taper resume': paused"
 check 'resume all' "$TAPER" resume
 
-# One that needs another (which no spec can say yet), and what has failed.
+# One that needs another, and what has failed.
 other=$(query "SELECT id FROM run WHERE sweep = 'long' AND state = 'queued' LIMIT 1")
 sqlite3 "$TAPER_HOME/taper.db" "PRAGMA busy_timeout = 5000; UPDATE run SET needs = '$other' WHERE sweep = 'next'" > "$T/out"
 check 'it needs another' status_says "1 run of next waits for run $other, which is needed first and is queued"
