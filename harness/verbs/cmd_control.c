@@ -41,7 +41,7 @@ static void print_reply(const struct control *c, const char *word, const json_t 
         if (live > stopping)
             printf("; %lld running go%s on%s", live - stopping, live - stopping > 1 ? "" : "es",
                    c->running && !by_daemon ? ", since no daemon is there to stop them"
-                   : c->running             ? ", since another sweep wants them or they end already"
+                   : c->running             ? ", being wanted by another sweep or at their end"
                                             : " ('taper pause --running' stops them)");
         puts(live ? "" : "; nothing runs");
     }

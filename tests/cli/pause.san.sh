@@ -14,7 +14,7 @@ check 'both log steps' poll 60 is 2 'SELECT count(DISTINCT run) FROM step'
 check 'pause says what goes on' same "long: paused; 2 running go on ('taper pause --running' stops them)" "$("$TAPER" pause long)"
 "$TAPER" pause --running long > "$T/said"
 check 'pause --running stops what nobody else wants' same \
-    'long: paused; 1 running stops at a checkpoint, to be queued again; 1 running goes on, since another sweep wants them or they end already' \
+    'long: paused; 1 running stops at a checkpoint, to be queued again; 1 running goes on, being wanted by another sweep or at their end' \
     "$(cat "$T/said")"
 check 'it is queued again' poll 60 is queued 'SELECT state FROM run WHERE seed = 0'
 check 'for no fault of its own' is 'stopped,0' 'SELECT a.cause, r.failures FROM attempt a JOIN run r ON r.id = a.run WHERE seed = 0'
