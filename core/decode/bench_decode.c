@@ -63,6 +63,7 @@ int bench_model_create(struct model *out, const struct model *from, enum taper_s
 {
     struct config cfg = from->cfg;
     cfg.sites = sites;
+    cfg.method = METHOD_GATE; /* what FakeLN leaves is timed as the taper that it is, by the same decoder */
     cfg.bias = from->table.blocks[0].qkv_bias != NO_PARAM;
     cfg.tied = from->table.lm_head == from->table.tok_embed;
     int status = model_create(out, &cfg, from->ops, from->be, err);

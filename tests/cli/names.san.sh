@@ -47,7 +47,7 @@ data=$(losses b seed.data=1) weights=$(losses d seed.weights=1) plain=$(losses a
 that 'seed.data and seed.weights each make another run' $?
 same "$data" "$(losses c seed=1 seed.weights=0)" && same "$weights" "$(losses e seed=1 seed.data=0)"
 that 'each is the part of seed that it stands for' $?
-"$TAPER" help config | grep -A 2 '^gate.end' | grep -q 'counts with taper.sites, unless gate.shape is constant'
+"$TAPER" help config | grep -A 2 '^gate.end' | grep -q 'counts with taper.sites and taper.method gate, unless gate.shape is constant'
 that 'the help says when a key counts' $?
 
 echo "1..$n"
