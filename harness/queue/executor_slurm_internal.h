@@ -79,6 +79,7 @@ struct executor_slurm {
     double unreachable_since;
     char strays[SLURM_STRAYS][SLURM_ID]; /* the last jobs that were nobody's */
     unsigned stray;
+    int cancels; /* of such jobs, that have not answered */
     bool no_accounting;
     bool destroyed;
 };

