@@ -86,6 +86,16 @@ static int sync_directory(const char *path)
     return result;
 }
 
+void file_sync(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    fsync(fd);
+    close(fd);
+    sync_directory(path);
+}
+
 /* A stream remembers that a write failed, and not why. The file is given up, so that it can be asked again. */
 static int why_it_failed(const struct file_writer *w)
 {

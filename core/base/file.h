@@ -28,6 +28,10 @@ int file_write_all(const char *path, const void *bytes, size_t size, struct erro
  * without waiting for the disk; after a power cut it may be the old file, or empty. */
 int file_replace(const char *path, const void *bytes, size_t size, struct error *err);
 
+/* Wait until a file that is there, and its name, are on the disk; what is not there, or cannot be synced, is passed
+ * over. */
+void file_sync(const char *path);
+
 /* Remove what killed writers of directory/name left beside it. Only for who knows that nobody is writing it now. */
 void file_remove_leftovers(const char *directory, const char *name);
 

@@ -303,10 +303,24 @@ static int settle(struct run *r, struct error *err)
     return status;
 }
 
+/* What says whose checkpoint it is. Both are written without waiting for the disk, since a run that has none yet gets
+ * them again; before the first they must be there. */
+static void sync_claims(struct run *r)
+{
+    static const char *const names[] = {RUNDIR_CONFIG, RUNDIR_DATA};
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && !r->claims_synced; i++) {
+        char *path = file_join(r->options->dir, names[i]);
+        file_sync(path);
+        free(path);
+    }
+    r->claims_synced = true;
+}
+
 static int save(struct run *r, struct error *err)
 {
     struct checkpoint_data data = run_data(r);
     int status = settle(r, err);
+    sync_claims(r);
     if (!status) /* a checkpoint never outlives the rows it stands on, whatever is cut when */
         status = journal_sync(&r->journal, err);
     if (!status)

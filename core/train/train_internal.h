@@ -37,6 +37,7 @@ struct run {
     int64_t settled_step;  /* the last one that is known to be done */
     double settled_at;     /* when the steps after it began, on the monotonic clock */
     int64_t known_skipped; /* skipped steps the journal knows of */
+    bool claims_synced;    /* of config.json and data.json */
     double recent_ms;      /* moving average of the step time, for the progress line */
 };
 

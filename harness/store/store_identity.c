@@ -90,7 +90,7 @@ int store_identity_digests(struct store_identities *ids, const struct config *cf
     int found, status = find_digests(ids, cfg, &found, err);
     if (!status) {
         *corpus = ids->data[found].corpus;
-        *tokenizer = ids->data[found].tokenizer;
+        *tokenizer = cfg->init_run[0] ? NULL : ids->data[found].tokenizer;
     }
     return status;
 }

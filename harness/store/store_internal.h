@@ -83,7 +83,8 @@ int store_redo_done(struct store *s, const char *run, struct error *err);
 int store_identify(struct store_identities *ids, const struct config *cfg, char id[CONFIG_ID], const char **json,
                    struct error *err);
 
-/* The digests of a configuration's data, as the names of its runs have them; owned by ids. */
+/* The digests of a configuration's data, as the names of its runs have them; owned by ids. *tokenizer is NULL where the
+ * run takes that of another run (init.run), which need not have one yet. */
 int store_identity_digests(struct store_identities *ids, const struct config *cfg, const char **corpus,
                            const char **tokenizer, struct error *err);
 /* Take HOME/taper.lock, or say who has it; let it go. */
