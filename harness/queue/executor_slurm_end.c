@@ -99,7 +99,7 @@ static void last_line(const struct executor_job *job, char *to, size_t room)
 /* Without a word of the run's own. */
 static void report_silence(struct executor_job *job, struct member *m, const char *text)
 {
-    char said[300], line[160];
+    char said[400], line[160];
     struct executor_end end = {.outcome = OUTCOME_LOST,
                                .code = -1,
                                .signal = -1,
