@@ -217,7 +217,7 @@ gpu-bench: all $(BUILD)/gpu_tool ## time it: steps of every size, several runs a
 -include $(GPU_TOOL_O:.o=.d) $(BUILD)/tests/gpu/tool/main.d
 -include $(GPU_SIM_O:.o=.d) $(CUDA_O:.o=.d)
 
-tests: $(BUILD)/taper $(TEST_BINS)
+tests: $(BUILD)/taper $(BUILD)/taper-supervisor $(TEST_BINS)
 
 test: all tests ## build and run every test (T=name runs the matching ones)
 	@tests/run.sh $(if $(T),-p $(T)) $(BUILD)
