@@ -31,7 +31,7 @@ for _ in $(seq 60); do
     waiting+=($!)
 done
 check 'some clients are turned away, and told why' poll 20 grep -q 'no file descriptor to spare' "$T/turned"
-kill "${waiting[@]:0:40}" 2> /dev/null
+kill "${waiting[@]:0:50}" 2> /dev/null
 check 'with fewer there is room again' poll 20 "$TAPER" resume
 check 'all are done' poll 60 is 20 "SELECT count(*) FROM run WHERE state = 'done'"
 check 'at the first attempt' is 20 'SELECT count(*) FROM attempt'
