@@ -149,10 +149,10 @@ static void make_choice(const struct metric *m, int count, char **lines, char **
         "FROM site_step WHERE run = r.run), (SELECT max(step) FROM site_step WHERE run = r.run)) WHERE %s "
         "ORDER BY t.site NOT LIKE 'blocks.%%', CAST(substr(t.site, 8) AS INTEGER), t.site",
         there ? there : "0");
-    *groups =
-        memory_format("SELECT DISTINCT grp FROM run_shown r WHERE EXISTS (SELECT 1 FROM %s t WHERE t.run = r.run%s"
-                      "%s%s) ORDER BY grp",
-                      steps ? "step" : "site_step", steps ? "" : " AND (", steps || !there ? "" : there, steps ? "" : ")");
+    *groups = memory_format(
+        "SELECT DISTINCT grp FROM run_shown r WHERE EXISTS (SELECT 1 FROM %s t WHERE t.run = r.run%s"
+        "%s%s) ORDER BY grp",
+        steps ? "step" : "site_step", steps ? "" : " AND (", steps || !there ? "" : there, steps ? "" : ")");
     free(there);
 }
 
