@@ -16,7 +16,14 @@
 #include "harness/base/process.h"
 #include "harness/store/store_internal.h"
 
-enum { LINE = 256, WATCH_MS = 250, BELIEVED_US = 60000000, LOCK_PATIENCE_MS = 5000, LOCK_PAUSE_MS = 20 };
+enum {
+    LINE = 256,
+    WATCH_MS = 250,
+    BELIEVED_US = 60000000,
+    LOCK_PATIENCE_MS = 5000,
+    LIVING_PATIENCE_MS = 500,
+    LOCK_PAUSE_MS = 20
+};
 
 /* Longer than from one sign of life to the next. */
 enum { WATCHED_MS = 1000 * STORE_LEASE_S + 2000 };
@@ -107,7 +114,8 @@ static bool holder_lives(const struct lease *l)
 }
 
 /* A daemon that was killed while it started a worker leaves the lock to that child until it has become the worker,
- * which on a busy machine takes its time. So a lock whose holder is gone is waited for. */
+ * which on a busy machine takes its time; and one that is killed lives until the last of its threads is back from the
+ * disk. So a lock whose holder is gone is waited for, and for a moment that of one that lives. */
 static bool lock_within(int lock, const struct lease *self, int patience_ms)
 {
     for (int ms = 0;; ms += LOCK_PAUSE_MS) {
@@ -116,9 +124,10 @@ static bool lock_within(int lock, const struct lease *self, int patience_ms)
             return true;
         const int code = errno;
         read_lease(lock, &holder);
-        const bool refused = is_elsewhere(&holder, self) || holder_lives(&holder);
+        const bool elsewhere = is_elsewhere(&holder, self);
+        const int patience = elsewhere ? 0 : holder_lives(&holder) ? LIVING_PATIENCE_MS : patience_ms;
         errno = code;
-        if (code != EWOULDBLOCK || ms >= patience_ms || refused)
+        if (code != EWOULDBLOCK || ms >= patience)
             return false;
         nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_MS * 1000000L}, NULL);
     }

@@ -57,4 +57,9 @@ kill_daemon() { # and whatever else is named, and wait until the daemon is gone:
     kill -KILL "$pid" "$@"
     poll 20 gone "$pid"
 }
-gone() { ! kill -0 "$1" 2> /dev/null || grep -q '^State:.Z' "/proc/$1/status"; }
+gone() { # a zombie whose other threads are not yet back from the disk still holds what it held
+    local tasks
+    ! kill -0 "$1" 2> /dev/null && return
+    tasks=("/proc/$1/task"/*)
+    grep -qs '^State:.Z' "/proc/$1/status" && [ ${#tasks[@]} -le 1 ]
+}
