@@ -1,7 +1,6 @@
 /* What submitting and showing 10,000 runs costs. bench_queue.c: what running them does. */
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,34 +11,17 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "tests/support/bench.h"
 
 enum { MANY = 10000 };
 
-extern char **environ;
-
 static const char *program;
-
-static pid_t start(char *const *words)
-{
-    pid_t pid;
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-    int code = posix_spawnp(&pid, words[0], &actions, NULL, words, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (code) {
-        fprintf(stderr, "%s: %s\n", words[0], strerror(code));
-        exit(1);
-    }
-    return pid;
-}
 
 /* Seconds that a command takes. */
 static double run(char *const *words)
 {
     uint64_t begin = uv_hrtime();
-    pid_t pid = start(words);
+    pid_t pid = bench_start(words);
     int status;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         continue;

@@ -19,10 +19,9 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "tests/support/bench.h"
 
 enum { ROUNDS = 7, ROUNDS_MOST = 100, RUNS = 1000 };
-
-extern char **environ;
 
 enum subject { BARE, TSP, TAPER, SUBJECTS };
 
@@ -42,20 +41,6 @@ static void fail(const char *what)
     exit(1);
 }
 
-static pid_t start(char *const *words)
-{
-    pid_t pid;
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-    errno = posix_spawnp(&pid, words[0], &actions, NULL, words, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (errno)
-        fail(words[0]);
-    return pid;
-}
-
 static int finish(pid_t pid)
 {
     int status;
@@ -68,7 +53,7 @@ static int finish(pid_t pid)
 static void run(char *const *words)
 {
     errno = 0;
-    if (finish(start(words)) != 0)
+    if (finish(bench_start(words)) != 0)
         fail(words[0]);
 }
 
@@ -206,7 +191,7 @@ static double taper_round(void)
     char *wait[] = {(char *)program, "wait", "--home", home, "none", NULL};
     char *stop[] = {(char *)program, "daemon", "--stop", "--home", home, NULL};
     char *socket = file_join(home, "taper.sock");
-    pid_t daemon = start(serve);
+    pid_t daemon = bench_start(serve);
     for (int i = 0; access(socket, F_OK) != 0 && i < 1000; i++)
         usleep(5000);
     run(submit);

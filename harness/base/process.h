@@ -6,6 +6,7 @@
 #define TAPER_HARNESS_BASE_PROCESS_H
 
 #include <signal.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -43,6 +44,10 @@ int process_open(const struct process_id *id);
 
 /* The same of our child that was not reaped yet, which needs no proof. */
 int process_open_child(pid_t pid);
+
+/* Attributes of a child in a session of its own, with no signal blocked or ignored; posix_spawnattr_destroy ends them.
+ */
+void process_apart(posix_spawnattr_t *attributes);
 
 /* Signal through a pidfd; 0, or -1 with errno (ESRCH: gone). */
 int process_signal(int pidfd, int signal);

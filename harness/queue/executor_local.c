@@ -43,12 +43,8 @@ static struct executor_job *job_create(struct executor_local *ex)
 /* handle is taken over; it may follow later. */
 static void add_member(struct executor_job *job, const char *dir, int place, int attempt, char *handle)
 {
-    size_t count = (size_t)job->count + 1;
-    job->members = memory_resize(job->members, count, sizeof *job->members);
-    job->handles = memory_resize(job->handles, count, sizeof *job->handles);
-    job->members[job->count] = (struct member){.dir = memory_string(dir), .place = place, .attempt = attempt};
-    job->handles[job->count++] = handle;
-    if (job->count == 2)
+    members_add(&job->runs, dir, place, attempt, handle);
+    if (job->runs.count == 2)
         uv_timer_start(&job->look, local_job_on_look, LOOK_MS, LOOK_MS);
 }
 
@@ -67,9 +63,6 @@ static int spawn(struct executor_job *job, struct executor_words *a, int go, str
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, go, GO_DESCRIPTOR);
     if (job->owner->self >= 0)
@@ -77,10 +70,7 @@ static int spawn(struct executor_job *job, struct executor_words *a, int go, str
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, 1, 2);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
+    process_apart(&attributes);
     int code = posix_spawn(&job->id.pid, job->owner->program, &actions, &attributes, a->words, a->environment);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
@@ -121,9 +111,11 @@ static void on_held(uv_timer_t *timer)
 {
     struct executor_job *job = timer->data;
     struct executor *base = &job->owner->base;
-    const struct executor_started started = {
-        .handles = job->handles, .pid = job->id.pid, .pid_started = (int64_t)job->id.start, .boot_id = job->id.boot};
-    if (job->count > 1)
+    const struct executor_started started = {.handles = job->runs.handles,
+                                             .pid = job->id.pid,
+                                             .pid_started = (int64_t)job->id.start,
+                                             .boot_id = job->id.boot};
+    if (job->runs.count > 1)
         uv_timer_start(&job->look, local_job_on_look, LOOK_MS, LOOK_MS);
     base->on_start(base->arg, job, &started, NULL);
 }
@@ -248,8 +240,8 @@ static void local_stop(struct executor *base, struct executor_job *job, int plac
     (void)base;
     if (!job->pack || how == EXECUTOR_KILL)
         place = EXECUTOR_ALL;
-    for (int i = 0; i < job->count; i++)
-        job->members[i].asked |= place == EXECUTOR_ALL || job->members[i].place == place;
+    for (int i = 0; i < job->runs.count; i++)
+        job->runs.at[i].asked |= place == EXECUTOR_ALL || job->runs.at[i].place == place;
     if (job->ended)
         return;
     if (job->go >= 0) {

@@ -20,12 +20,7 @@ static void job_release(struct executor_job *job)
         close(job->pidfd);
     if (job->go >= 0)
         close(job->go);
-    for (int i = 0; i < job->count; i++) {
-        free(job->members[i].dir);
-        free(job->handles[i]);
-    }
-    free(job->members);
-    free(job->handles);
+    members_release(&job->runs);
     free(job);
 }
 
@@ -91,21 +86,6 @@ static int sweep(struct executor_job *job)
     return left;
 }
 
-static int unreported(const struct executor_job *job)
-{
-    int n = 0;
-    for (int i = 0; i < job->count; i++)
-        n += !job->members[i].reported;
-    return n;
-}
-
-static void report(struct executor_job *job, struct member *m, const struct executor_end *end)
-{
-    struct executor *base = &job->owner->base;
-    m->reported = true;
-    base->on_end(base->arg, job, m->place, end);
-}
-
 /* The member's exit.json, if it is this attempt's. */
 static bool read_end(const struct executor_job *job, const struct member *m, struct supervisor_end *file,
                      struct executor_end *end)
@@ -145,7 +125,7 @@ static void report_without_file(struct executor_job *job, struct member *m, bool
             end.code = -1;
         }
     }
-    report(job, m, &end);
+    member_report(&job->owner->base, job, m, &end);
 }
 
 /* The supervisor is gone: find out how it went, and end what is left. */
@@ -154,8 +134,8 @@ static void job_finish(struct executor_job *job)
     struct supervisor_end file;
     struct executor_end end;
     bool said = false, silent = false;
-    for (int i = 0; i < job->count; i++) {
-        bool known = job->members[i].reported || read_end(job, &job->members[i], &file, &end);
+    for (int i = 0; i < job->runs.count; i++) {
+        bool known = job->runs.at[i].reported || read_end(job, &job->runs.at[i], &file, &end);
         said |= known;
         silent |= !known;
     }
@@ -166,12 +146,12 @@ static void job_finish(struct executor_job *job)
     }
     if (job->child)
         waitid(P_PIDFD, (id_t)job->pidfd, &job->exit, WEXITED | WNOHANG);
-    for (int i = 0; i < job->count; i++) {
-        struct member *m = &job->members[i];
+    for (int i = 0; i < job->runs.count; i++) {
+        struct member *m = &job->runs.at[i];
         if (m->reported)
             continue;
         if (read_end(job, m, &file, &end))
-            report(job, m, &end);
+            member_report(&job->owner->base, job, m, &end);
         else
             report_without_file(job, m, said);
     }
@@ -184,10 +164,10 @@ void local_job_on_look(uv_timer_t *timer)
     struct executor_job *job = timer->data;
     struct supervisor_end file;
     struct executor_end end;
-    for (int i = 0; i < job->count && unreported(job) > 1; i++)
-        if (!job->members[i].reported && read_end(job, &job->members[i], &file, &end))
-            report(job, &job->members[i], &end);
-    if (unreported(job) < 2)
+    for (int i = 0; i < job->runs.count && members_unreported(&job->runs) > 1; i++)
+        if (!job->runs.at[i].reported && read_end(job, &job->runs.at[i], &file, &end))
+            member_report(&job->owner->base, job, &job->runs.at[i], &end);
+    if (members_unreported(&job->runs) < 2)
         uv_timer_stop(timer);
 }
 
@@ -215,8 +195,8 @@ void local_job_on_ended(uv_poll_t *watch, int status, int events)
 void local_job_on_stuck(uv_timer_t *timer)
 {
     struct executor_job *job = timer->data;
-    for (int i = 0; i < job->count; i++)
-        if (job->members[i].asked && !job->members[i].reported) {
+    for (int i = 0; i < job->runs.count; i++)
+        if (job->runs.at[i].asked && !job->runs.at[i].reported) {
             process_signal(job->pidfd, SIGKILL);
             return;
         }

@@ -5,27 +5,18 @@
 #include <signal.h>
 
 #include "harness/base/process.h"
-#include "harness/queue/executor.h"
-
-/* An attempt of a job. */
-struct member {
-    char *dir;
-    int place, attempt;
-    bool asked, reported;
-};
+#include "harness/queue/executor_members.h"
 
 struct executor_job {
     struct executor_local *owner;
     struct executor_job *next;
     struct process_id id;
     char token[128]; /* "ATTEMPT-NONCE", of the first attempt, in the environment of all that it starts */
-    struct member *members;
-    int count;
-    char **handles; /* one a member */
-    int pidfd, go;  /* -1 when there is none */
-    bool pack;      /* its handles have a place, and a run can be stopped by that */
-    bool child;     /* ours to reap */
-    bool ended;     /* the supervisor is gone (a child not yet reaped) */
+    struct members runs;
+    int pidfd, go; /* -1 when there is none */
+    bool pack;     /* its handles have a place, and a run can be stopped by that */
+    bool child;    /* ours to reap */
+    bool ended;    /* the supervisor is gone (a child not yet reaped) */
     double grace;
     siginfo_t exit;
     uv_poll_t watch;

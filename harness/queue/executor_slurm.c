@@ -98,8 +98,8 @@ void slurm_tell(struct executor_job *job, const char *format, ...)
     if (!base->on_news || (strcmp(text, job->told) == 0 && strcmp(where, job->told_where) == 0))
         return;
     const bool there = job->ran && job->known && job->row.nodes[0];
-    for (int i = 0; i < job->count; i++) {
-        struct member *m = &job->members[i];
+    for (int i = 0; i < job->runs.count; i++) {
+        struct member *m = &job->runs.at[i];
         char *handle = handle_of(job, m->place, where);
         const struct executor_news news = {handle, there ? job->row.nodes : NULL, text, job->ran};
         fine &= m->reported || base->on_news(base->arg, job, m->place, &news);
@@ -128,25 +128,10 @@ static struct executor_job *job_create(struct executor_slurm *ex, double grace)
 
 static void job_release(struct executor_job *job)
 {
-    for (int i = 0; i < job->count; i++) {
-        free(job->members[i].dir);
-        free(job->handles[i]);
-    }
     for (int i = 0; job->words[i]; i++)
         free(job->words[i]);
-    free(job->members);
-    free(job->handles);
+    members_release(&job->runs);
     free(job);
-}
-
-/* handle is taken over. */
-static void add_member(struct executor_job *job, const char *dir, int place, int attempt, char *handle)
-{
-    size_t count = (size_t)job->count + 1;
-    job->members = memory_resize(job->members, count, sizeof *job->members);
-    job->handles = memory_resize(job->handles, count, sizeof *job->handles);
-    job->members[job->count] = (struct member){.dir = memory_string(dir), .place = place, .attempt = attempt};
-    job->handles[job->count++] = handle;
 }
 
 /* Those that are told to the end, and of which no answer is on its way. */
@@ -166,7 +151,7 @@ static void reap(struct executor_slurm *ex)
 static void answer_start(struct executor_job *job)
 {
     struct executor *base = &job->owner->base;
-    const struct executor_started started = {.handles = job->handles, .waits = true};
+    const struct executor_started started = {.handles = job->runs.handles, .waits = true};
     slurm_enter(job, JOB_NAMED);
     base->on_start(base->arg, job, &started, NULL);
 }
@@ -228,7 +213,7 @@ static int slurm_start(struct executor *base, const struct executor_launch *laun
         return status;
     }
     for (int i = 0; i < launch->count; i++)
-        add_member(job, launch->runs[i].dir, i, launch->runs[i].attempt, handle_of(job, i, "-"));
+        members_add(&job->runs, launch->runs[i].dir, i, launch->runs[i].attempt, handle_of(job, i, "-"));
     *out = job;
     return STATUS_OK;
 }
@@ -280,7 +265,7 @@ static int slurm_adopt(struct executor *base, const char *handle, const char *di
         job = job_create(ex, h.grace);
         take_up(job, &h);
     }
-    add_member(job, dir, h.place, attempt, memory_string(handle));
+    members_add(&job->runs, dir, h.place, attempt, memory_string(handle));
     *place = h.place;
     *out = job;
     slurm_hurry(ex);

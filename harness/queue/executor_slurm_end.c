@@ -14,21 +14,6 @@
 /* Slurm may send the signal before the time limit so much earlier than it was told to. */
 enum { EARLY_S = 65 };
 
-static int unreported(const struct executor_job *job)
-{
-    int n = 0;
-    for (int i = 0; i < job->count; i++)
-        n += !job->members[i].reported;
-    return n;
-}
-
-static void report(struct executor_job *job, struct member *m, const struct executor_end *end)
-{
-    struct executor *base = &job->owner->base;
-    m->reported = true;
-    base->on_end(base->arg, job, m->place, end);
-}
-
 /* Opening the directory has a network file system ask its server what is in it. */
 static bool read_end(const struct executor_job *job, const struct member *m, struct supervisor_end *file,
                      struct executor_end *end)
@@ -42,9 +27,9 @@ static bool read_end(const struct executor_job *job, const struct member *m, str
 int64_t slurm_journal_bytes(const struct executor_job *job)
 {
     int64_t bytes = 0;
-    for (int i = 0; i < job->count; i++) {
+    for (int i = 0; i < job->runs.count; i++) {
         struct stat st;
-        char *path = file_join(job->members[i].dir, RUNDIR_JOURNAL);
+        char *path = file_join(job->runs.at[i].dir, RUNDIR_JOURNAL);
         if (stat(path, &st) == 0)
             bytes += st.st_size;
         free(path);
@@ -75,13 +60,13 @@ static void report_word(struct executor_job *job, struct member *m, struct execu
         end->outcome = by;
         end->code = end->signal = -1;
     }
-    report(job, m, end);
+    member_report(&job->owner->base, job, m, end);
 }
 
 /* The last line of what the batch script printed; "" when there is none. */
 static void last_line(const struct executor_job *job, char *to, size_t room)
 {
-    char *path = file_join(job->members[0].dir, RUNDIR_BATCH_OUT), line[512];
+    char *path = file_join(job->runs.at[0].dir, RUNDIR_BATCH_OUT), line[512];
     FILE *in = fopen(path, "re");
     free(path);
     to[0] = '\0';
@@ -124,7 +109,7 @@ static void report_silence(struct executor_job *job, struct member *m, const cha
     }
     if (job->asked)
         end.outcome = OUTCOME_STOPPED;
-    report(job, m, &end);
+    member_report(&job->owner->base, job, m, &end);
 }
 
 bool slurm_words_left(struct executor_job *job)
@@ -132,14 +117,14 @@ bool slurm_words_left(struct executor_job *job)
     struct supervisor_end file;
     struct executor_end end;
     int silent = 0;
-    for (int i = 0; i < job->count; i++) {
-        struct member *m = &job->members[i];
+    for (int i = 0; i < job->runs.count; i++) {
+        struct member *m = &job->runs.at[i];
         if (m->reported)
             continue;
         if (!read_end(job, m, &file, &end))
             silent++;
-        else if (unreported(job) > 1 && end.outcome != OUTCOME_STOPPED && end.outcome != OUTCOME_SIGNAL)
-            report(job, m, &end); /* its mates go on: nobody but itself ended it */
+        else if (members_unreported(&job->runs) > 1 && end.outcome != OUTCOME_STOPPED && end.outcome != OUTCOME_SIGNAL)
+            member_report(&job->owner->base, job, m, &end); /* its mates go on: nobody but itself ended it */
     }
     return silent == 0;
 }
@@ -148,8 +133,8 @@ void slurm_report(struct executor_job *job, const char *text)
 {
     struct supervisor_end file;
     struct executor_end end;
-    for (int i = 0; i < job->count; i++) {
-        struct member *m = &job->members[i];
+    for (int i = 0; i < job->runs.count; i++) {
+        struct member *m = &job->runs.at[i];
         if (m->reported)
             continue;
         if (read_end(job, m, &file, &end))
@@ -169,8 +154,8 @@ void slurm_report_all(struct executor_job *job, enum outcome outcome, const char
                                      .cpu_us = -1,
                                      .peak_bytes = -1,
                                      .text = text};
-    for (int i = 0; i < job->count; i++)
-        if (!job->members[i].reported)
-            report(job, &job->members[i], &end);
+    for (int i = 0; i < job->runs.count; i++)
+        if (!job->runs.at[i].reported)
+            member_report(&job->owner->base, job, &job->runs.at[i], &end);
     job->closed = true;
 }

@@ -2,18 +2,11 @@
 #ifndef TAPER_HARNESS_QUEUE_EXECUTOR_SLURM_INTERNAL_H
 #define TAPER_HARNESS_QUEUE_EXECUTOR_SLURM_INTERNAL_H
 
-#include "harness/queue/executor.h"
+#include "harness/queue/executor_members.h"
 #include "harness/queue/slurm_calls.h"
 #include "harness/queue/slurm_script.h"
 #include "harness/queue/slurm_state.h"
 #include "harness/queue/slurm_tuning.h"
-
-/* An attempt of a job. */
-struct member {
-    char *dir;
-    int place, attempt;
-    bool reported;
-};
 
 enum job_phase {
     JOB_NEW,       /* its start is not answered yet */
@@ -32,9 +25,7 @@ struct executor_job {
     char id[SLURM_ID]; /* "" until there is one */
     char name[SLURM_NAME], token[SLURM_TOKEN];
     char *words[SLURM_WORDS_MOST]; /* sbatch's, ending with NULL; none of an adopted one */
-    struct member *members;
-    int count;
-    char **handles; /* one a member, as start named them */
+    struct members runs;
     double grace;
     bool adopted;
     bool closed;          /* every end is told; it goes once its calls are answered */

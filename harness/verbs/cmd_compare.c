@@ -14,6 +14,7 @@
 #include "harness/results/result_rows.h"
 #include "harness/store/store.h"
 #include "harness/verbs/commands.h"
+#include "harness/verbs/result_verb.h"
 
 /* What is compared: on the left and on the right. */
 struct pair {
@@ -73,16 +74,6 @@ static int read_pair(struct pair *p, struct error *err)
     return status;
 }
 
-static void put_value(struct listing *t, const struct result_value *v)
-{
-    if (v->type == RESULT_INTEGER)
-        listing_integer(t, (int64_t)v->number);
-    else if (v->type == RESULT_REAL)
-        listing_real(t, v->number);
-    else
-        listing_text(t, v->type == RESULT_TEXT ? v->text : NULL);
-}
-
 /* Of two losses the second against the first. */
 static void put_change(struct listing *t, const struct result_value *a, const struct result_value *b)
 {
@@ -105,8 +96,8 @@ static int print_part(const struct pair *p, int which, const char *first, const 
         const char *what = result_text(rows, r, last - 2);
         char *head = which == LOSSES ? memory_format("%.0f %s", result_number(rows, r, 0), what) : memory_string(what);
         listing_text(t, head);
-        put_value(t, a);
-        put_value(t, b);
+        result_verb_put(t, a);
+        result_verb_put(t, b);
         if (which == LOSSES || (which == FACTS && strstr(head, "loss")))
             put_change(t, a, b);
         else if (which == FACTS)

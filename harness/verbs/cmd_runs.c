@@ -40,16 +40,6 @@ static bool sizes_differ(const struct result_groups *g)
     return false;
 }
 
-static void put_value(struct listing *t, const struct result_value *v)
-{
-    if (v->type == RESULT_INTEGER)
-        listing_integer(t, (int64_t)v->number);
-    else if (v->type == RESULT_REAL)
-        listing_real(t, v->number);
-    else
-        listing_text(t, v->type == RESULT_TEXT ? v->text : NULL);
-}
-
 static int print_runs(struct result_verb *v, enum listing_format format, struct error *err)
 {
     struct result_rows rows;
@@ -62,7 +52,7 @@ static int print_runs(struct result_verb *v, enum listing_format format, struct 
     listing_fit(t, terminal_of(STDOUT_FILENO).columns);
     for (int r = 0; r < rows.rows; r++)
         for (int c = 0; c < rows.columns; c++)
-            put_value(t, result_at(&rows, r, c));
+            result_verb_put(t, result_at(&rows, r, c));
     result_rows_fini(&rows);
     return listing_end(t, err);
 }

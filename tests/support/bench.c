@@ -1,7 +1,12 @@
 #include "tests/support/bench.h"
 
+#include <fcntl.h>
 #include <math.h>
+#include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "core/cpu/gemm.h"
 #include "core/base/memory.h"
@@ -54,4 +59,20 @@ double bench_sgemm_rate(int threads, int repeats, clockid_t clock)
     }
     free(block);
     return 2.0 * (double)n * (double)all / best;
+}
+
+pid_t bench_start(char *const *words)
+{
+    pid_t pid;
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    int code = posix_spawnp(&pid, words[0], &actions, NULL, words, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (code) {
+        fprintf(stderr, "%s: %s\n", words[0], strerror(code));
+        exit(1);
+    }
+    return pid;
 }
