@@ -23,7 +23,7 @@ first_example() { # smaller, and elsewhere
         --set model.context=16 && [ -e "$T/first/samples.txt" ]
 }
 check 'its first example trains' first_example
-check 'the two commands of the first screen make its picture' grep -qF 'Sweep first, 6 runs: 6 done' docs/logit-chasing.svg
+check 'the picture of the first screen is of the sweep that its commands name' grep -qF 'Sweep first, 6 runs: 6 done' docs/logit-chasing.svg
 check 'from a sweep that is right' "$TAPER" run --dry-run experiments/first.yaml
 check 'the export is there' [ -e "$T/hf-folder/model.safetensors" ]
 echo "1..$n"
