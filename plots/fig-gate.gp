@@ -1,5 +1,5 @@
 # c * mean(s) of every site, a panel a variant: 1 means that the two branches of the taper agree there.
-# Depth runs from dark to light; attention norms solid, MLP norms dashed, the final norm thick and orange.
+# Depth runs from dark to light; attention norms solid, MLP norms dashed, those of V alone dotted, the final norm thick and orange.
 eval(frame)
 left = 58; right = 46; top = 68; bottom = 54 + 11 * caption_lines; between_x = 24; between_y = 30
 across = columns > 1 ? 2 : 1
@@ -12,6 +12,8 @@ is_block(s) = substr(series_name[s], 1, 7) eq "blocks."
 after(s) = substr(series_name[s], 8, strlen(series_name[s]))    # "3.attn_norm"
 block(s) = int(substr(after(s), 1, strstrt(after(s), ".") - 1))
 is_mlp(s) = strstrt(series_name[s], "mlp") > 0
+is_value(s) = strstrt(series_name[s], "value") > 0
+dashes(s) = is_value(s) ? 3 : is_mlp(s) ? 2 : 1
 do for [s=1:series] {
     if (series_name[s] eq "gate") { gate_series = s }
     if (is_block(s) && block(s) >= blocks) { blocks = block(s) + 1 }
@@ -19,7 +21,7 @@ do for [s=1:series] {
 depth(s) = blocks > 1 ? real(block(s)) / (blocks - 1) : 0
 blue(d) = sprintf("#%02x%02x%02x", int(10 + 90 * d), int(40 + 140 * d), int(90 + 143 * d))
 shade(s) = is_block(s) ? blue(depth(s)) : "#d55e00"
-short(s) = is_block(s) ? sprintf("%s %d", is_mlp(s) ? "mlp" : "attn", block(s)) : "final"
+short(s) = is_block(s) ? sprintf("%s %d", is_value(s) ? "value" : is_mlp(s) ? "mlp" : "attn", block(s)) : "final"
 
 # One scale for all panels; in decades where a run has left 1 far behind.
 top_of_all = 1
@@ -35,7 +37,7 @@ in_key(s) = s != gate_series && (blocks < 10 || !is_block(s) || block(s) == 0 ||
 set multiplot
 eval(before_key)
 set key maxrows 3 samplen 1.8 spacing 1.0 width 0 font ",8"
-plot NaN notitle, for [s=1:series] keyentry with lines lc rgb shade(s) dt is_mlp(s) + 1 lw (is_block(s) ? 1.2 : 2.2) \
+plot NaN notitle, for [s=1:series] keyentry with lines lc rgb shade(s) dt dashes(s) lw (is_block(s) ? 1.2 : 2.2) \
          title (in_key(s) ? short(s) : "")
 eval(after_key)
 do for [c=1:columns] {
@@ -70,12 +72,27 @@ do for [c=1:columns] {
         set label 5 "no scale measured yet" at graph 0.5, graph 0.5 center textcolor rgb "#777777" font ",10" front
         if (!gate_series || !has(c, 2, gate_series)) { set xrange [0:1] }
     }
+    if (strlen(drawn(c, 1)) > 0) {
+        do for [n=1:names] {
+            if (n <= names && name_column[n] == c) {
+                set arrow 100 + n from first name_step[n], graph 0 to first name_step[n], graph 1 nohead \
+                    lc rgb "#aaaaaa" lw 0.7 dt (2,3) back
+                set label 100 + n name_text[n] at first name_step[n], graph (n % 2 ? 0.18 : 0.1) \
+                    offset 0.3,0 left font ",8" textcolor rgb "#555555" front
+            }
+        }
+    }
     plot NaN notitle, $lines index set_of(c, gate_series ? 2 : 1, gate_series ? gate_series : 1) using 1:(gate_series ? $2 : NaN) \
              axes x1y2 with filledcurves y2=0 fc rgb "#efefef" notitle, \
          for [s in drawn(c, 1)] $lines index set_of(c, 1, at(s)) using 1:3:4 with filledcurves \
              fc rgb shade(at(s)) fs transparent solid 0.08 noborder notitle, \
          for [s in drawn(c, 1)] $lines index set_of(c, 1, at(s)) using 1:2 with lines lc rgb shade(at(s)) \
-             dt is_mlp(at(s)) + 1 lw (is_block(at(s)) ? 1.2 : 2.2) notitle
+             dt dashes(at(s)) lw (is_block(at(s)) ? 1.2 : 2.2) notitle, \
+         $marks using ($1 == c ? $3 : NaN):(0):(0):(0.05) axes x1y2 with vectors nohead lc rgb "#777777" lw 1 \
+             dt solid notitle
+    do for [n=1:names] {
+        if (n <= names) { unset arrow 100 + n; unset label 100 + n }
+    }
     print say_axes(c, 1)
 }
 unset multiplot

@@ -2,10 +2,10 @@
 # The figure sets: panels, panel_row[p] (the row of the data drawn there), panel_label[p], panel_over[p] (a row drawn
 # over it in thin dots, 0 for none), panel_scale[p] ("", "log", "wide": log where the values span three decades or
 # more, "zero": with a line at 0; log_y: all that can be), panel_empty[p] (what to say without values). Row 2 is the gate of every line, drawn
-# behind on an axis of its own. A figure whose lines are not its groups sets name_columns: a lone one is named too.
+# behind on an axis of its own; the steps at which a line's sites go are ticks of its colour at the bottom. A figure whose lines are not its groups sets name_columns: a lone one is named too.
 eval(frame)
 names_columns = columns > 1 || exists("name_columns")
-left = 66; right = 46; top = (names_columns ? 74 : 62) + key_more; bottom = 54 + 11 * caption_lines; between_x = 52; between_y = 14
+left = 66; right = 46; top = (names_columns ? 74 : 62) + key_more + mark_room; bottom = 54 + 11 * caption_lines; between_x = 52; between_y = 14
 cell_w = (width - left - right - between_x * (columns - 1)) / columns
 cell_h = (height - top - bottom - between_y * (panels - 1)) / panels
 has_gate = 0
@@ -63,8 +63,21 @@ do for [c=1:columns] {
         } else { unset y2tics; unset y2label }
         set y2range [0:1.02]
         if (names_columns && p == 1) {
-            set label 3 column_name[c] at graph 0.5, graph 1 offset 0,0.6 center font ",10"
+            set label 3 column_name[c] at graph 0.5, screen pixel_y(top - mark_room) offset 0,0.6 center font ",10"
         } else { unset label 3 }
+        # The names of the marks stand above the first panel, in two rows in turns; their lines go through all of them.
+        if (!empty || strlen(gates) > 0) {
+            do for [n=1:names] {
+                if (n <= names && name_column[n] == c) {
+                    set arrow 100 + n from first name_step[n], graph 0 to first name_step[n], graph 1 nohead \
+                        lc rgb "#aaaaaa" lw 0.7 dt (2,3) back
+                    if (p == 1) {
+                        set label 100 + n name_text[n] at first name_step[n], graph 1 \
+                            offset 0,(n % 2 ? 0.45 : 1.25) left font ",8" textcolor rgb "#555555"
+                    }
+                }
+            }
+        }
         # gnuplot goes through an empty list once, with an empty word: nothing may come of that.
         plot NaN notitle, \
              for [s in gates] $lines index set_of(c, g_row, at(s)) using 1:(g_row == 2 ? $2 : NaN) \
@@ -78,7 +91,12 @@ do for [c=1:columns] {
              for [s in lines] $lines index set_of(c, r, at(s)) using 1:(empty ? NaN : $7) with linespoints lt style(at(s)) \
                  pi -(1 + points[set_of(c, r, at(s)) + 1] / 7) ps 0.6 notitle, \
              for [s in over] $lines index set_of(c, o_row, at(s)) using 1:(strlen(over) > 0 ? $2 : NaN) with lines \
-                 lc rgb colour(at(s)) lw 1.3 dt (1,3) notitle
+                 lc rgb colour(at(s)) lw 1.3 dt (1,3) notitle, \
+             for [s=0:series] $marks using ($1 == c && $2 == s ? $3 : NaN):(0.05 * $4):(0):(0.05) axes x1y2 \
+                 with vectors nohead lc rgb (s ? colour(s) : "#777777") lw 1 dt solid notitle
+        do for [n=1:names] {
+            if (n <= names) { unset arrow 100 + n; unset label 100 + n }
+        }
         if (!empty) { print say_axes(c, r) }
     }
 }

@@ -4,6 +4,7 @@
 
 DROP VIEW IF EXISTS temp.step_shown;
 DROP VIEW IF EXISTS temp.run_against_baseline;
+DROP VIEW IF EXISTS temp.valid_curve;
 DROP VIEW IF EXISTS temp.ablation_line;
 DROP VIEW IF EXISTS temp.ablation;
 DROP TABLE IF EXISTS temp.page;
@@ -20,6 +21,14 @@ CREATE TEMP VIEW run_against_baseline AS
 SELECT sweep, grp, variant, size, seed, run, baseline_run, val_loss, baseline_val_loss,
     (val_loss - baseline_val_loss) / baseline_val_loss * 100 AS change_percent
 FROM run_shown WHERE val_loss IS NOT NULL AND baseline_val_loss IS NOT NULL;
+
+-- The validation loss over the steps, of the runs shown and of those they are compared with. An evaluation that read
+-- other tokens than the run's first (the last one may read the whole split) is no point of the same curve: it is left
+-- out here, and stands in the tables.
+CREATE TEMP VIEW valid_curve AS
+SELECT e.run, e.step, e.loss, e.tokens FROM eval_numeric e
+WHERE e.split = 'valid' AND e.run IN (SELECT run FROM run_shown UNION SELECT baseline_run FROM run_shown)
+    AND e.tokens IS (SELECT f.tokens FROM eval f WHERE f.run = e.run AND f.split = 'valid' ORDER BY f.step LIMIT 1);
 
 -- The groups of the figure that is being drawn, and their runs.
 CREATE TEMP TABLE page (grp INTEGER PRIMARY KEY);

@@ -18,7 +18,9 @@
 #include "harness/results/plot_data.h"
 #include "harness/results/plot_figure.h"
 #include "harness/results/result_sweep.h"
+#include "harness/results/plot_marks.h"
 #include "tests/support/fixture_db.h"
+#include "tests/support/fixture_tuned.h"
 
 static struct fixture f;
 static struct results from;
@@ -161,6 +163,7 @@ static void every_figure_in_every_format(void **state)
     static const char *const starts[] = {"<?xml", "\x89PNG\r\n\x1a\n", "%PDF-1."};
     if (!have_gnuplot())
         skip();
+    fixture_tuned_fill(&f, false);
     for (int i = 0; plot_figure_id(i); i++)
         for (int format = PLOT_SVG; format <= PLOT_PDF; format++) {
             size_t size;
@@ -248,6 +251,73 @@ static void small_print_tells_all(void **state)
     free(script);
 }
 
+/* --------------------------------------------------------------------------------------------- marks */
+
+static int count_of(const char *text, const char *part)
+{
+    int n = 0;
+    for (const char *p = text; (p = strstr(p, part)); p += strlen(part))
+        n++;
+    return n;
+}
+
+static void holds(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("no '%s' in the script", part);
+}
+
+/* Each site that goes is a tick of its line, once however often it was told, and each kind named where it begins. */
+static void removals_are_marked(void **state)
+{
+    (void)state;
+    fixture_tuned_fill(&f, false);
+    char *script = drawn("fig-finetune", PLOT_SCRIPT, NULL);
+    holds(script, "marks = 13\nnames = 4\n");
+    holds(script, "name_step[1] = 6\nname_text[1] = \"ln_2\"\n");
+    holds(script, "name_step[2] = 10\nname_text[2] = \"ln_1 QK\"\n");
+    holds(script, "name_step[3] = 14\nname_text[3] = \"ln_1 V\"\n");
+    holds(script, "name_step[4] = 18\nname_text[4] = \"ln_f\"\n");
+    holds(script, "series_name[4] = \"fakeln\"\n");
+    holds(script, "\n1 4 6 0\n1 4 7 0\n");
+    assert_null(strstr(script, "\"pretrain\"")); /* begins with nothing */
+    free(script);
+    script = drawn("fig-logit-chasing", PLOT_SCRIPT, NULL);
+    holds(script, "marks = 13\nnames = 4\n");
+    free(script);
+    if (!have_gnuplot())
+        skip();
+    char *svg = drawn("fig-finetune", PLOT_SVG, NULL);
+    assert_int_equal(count_of(svg, ">ln_1 QK<"), 1); /* above the first panel alone */
+    free(svg);
+}
+
+/* Gates that fall in turns change kinds at every mark: then only the first and the last have names. */
+static void many_kinds_are_not_a_forest(void **state)
+{
+    (void)state;
+    struct plot_marks m;
+    struct plot_data d = {.group_count = 2, .column_of = (int[]){0, 0}, .series_of = (int[]){0, 1}};
+    fixture_tuned_fill(&f, false);
+    GOOD(results_prepare(&from, "tuned", err));
+    char *sql = memory_format("DELETE FROM page; INSERT INTO page VALUES (0), (1)");
+    GOOD(store_make_temporary(f.s, "a page", sql, err));
+    free(sql);
+    assert_true(fixture_change(&f,
+                               "INSERT INTO event (time, run, step, kind, text) SELECT 0, r.id, 10 + n.i, 'removal', "
+                               "'blocks.' || (n.i / 2) || iif(n.i % 2, '.mlp_norm', '.attn_norm') || ': gate 0' FROM "
+                               "run r JOIN (SELECT 0 AS i UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 "
+                               "UNION SELECT 5) n WHERE r.variant IN ('vanilla', 'internal')") > 0);
+    GOOD(plot_marks_find(&m, f.s, &d, err));
+    assert_int_equal(m.count, 12);
+    assert_string_equal(m.mark[0].name, "attn 0");
+    assert_string_equal(m.mark[5].name, "mlp 2");
+    for (int i = 1; i < 12; i++)
+        assert_true(i == 5 || m.mark[i].name == NULL);
+    assert_true(m.mark[5].level == 0 && m.mark[6].level == 1 && m.mark[6].series == 1);
+    plot_marks_fini(&m);
+}
+
 /* --------------------------------------------------------------------------------------------- failures */
 
 static void nothing_to_draw_says_why(void **state)
@@ -328,6 +398,8 @@ int main(void)
         TEST(every_figure_in_every_format),
         TEST(a_drawing_holds_the_extremes),
         TEST(small_print_tells_all),
+        TEST(removals_are_marked),
+        TEST(many_kinds_are_not_a_forest),
         TEST(nothing_to_draw_says_why),
         TEST(gnuplot_is_watched),
     };

@@ -19,6 +19,7 @@
 #include "harness/results/result_sweep.h"
 #include "harness/results/table.h"
 #include "tests/support/fixture_db.h"
+#include "tests/support/fixture_tuned.h"
 
 static struct fixture f;
 static struct results from;
@@ -342,17 +343,76 @@ static void runs_are_all_there(void **state)
     json_decref(table);
 }
 
+/* Each text of each row by itself, against vanilla of the same seed; what is published stands where it was published.
+ */
+static void fine_tuning_is_that_of_the_raw_rows(void **state)
+{
+    (void)state;
+    static const char *const variants[] = {"vanilla", "fakeln", "internal", "all"};
+    static const double released[] = {3.1006, 2.8450, 2.7899};
+    fixture_tuned_fill(&f, true);
+    json_t *table = as_json("table-gpt2"), *row;
+    size_t i;
+    assert_int_equal(json_array_size(json_object_get(table, "rows")), 12);
+    json_array_foreach(json_object_get(table, "rows"), i, row)
+    {
+        const int text = (int)i / 4, v = (int)i % 4 + 1;
+        double x[3], change[3], mean, deviation, half;
+        int n = 0;
+        assert_string_equal(json_string_value(json_object_get(row, "variant")), variants[v - 1]);
+        for (int seed = 0; seed < 3; seed++) {
+            double loss = fixture_tuned_loss(v, text, seed);
+            change[n] = (loss / fixture_tuned_loss(1, text, seed) - 1) * 100;
+            x[n] = loss;
+            n += !isnan(loss);
+        }
+        naive(x, n, &mean, &deviation, &half);
+        near(field(row, "loss", "mean"), mean);
+        near(field(row, "loss", "std"), deviation);
+        assert_int_equal(field(row, "runs", "n"), n);
+        near(json_number_value(json_object_get(row, "released")), released[text]);
+        assert_int_equal(v > 2, json_is_null(json_object_get(row, "published")));
+        if (n < 3)
+            says(row, "not finite, left out of the mean: seed 1");
+        if (v == 1) {
+            assert_true(isnan(field(row, "change", "mean")));
+            continue;
+        }
+        naive(change, n, &mean, &deviation, &half);
+        near(field(row, "change", "mean"), mean);
+        near(field(row, "change", "low"), mean - half);
+    }
+    row = json_array_get(json_object_get(table, "rows"), 1);
+    near(json_number_value(json_object_get(row, "published")), 3.0797);
+    near(json_number_value(json_object_get(row, "published_change")), (3.0797 - 3.0126) / 3.0126 * 100);
+    json_decref(table);
+}
+
+/* Without texts of its own it is the validation split's, and says so. */
+static void fine_tuning_without_texts_says_so(void **state)
+{
+    (void)state;
+    fixture_tuned_fill(&f, false);
+    json_t *table = as_json("table-gpt2"), *rows = json_object_get(table, "rows");
+    assert_int_equal(json_array_size(rows), 4);
+    near(field(row_of(table, "variant", "all"), "loss", "mean"),
+         (fixture_tuned_loss(4, 3, 0) + fixture_tuned_loss(4, 3, 1) + fixture_tuned_loss(4, 3, 2)) / 3);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 0), "text")), "validation split");
+    assert_true(json_is_null(json_object_get(json_array_get(rows, 0), "released")));
+    json_decref(table);
+    char *text = printed("table-gpt2", TABLE_MARKDOWN);
+    assert_non_null(strstr(text, "losses of the validation split alone, for want of eval.sets"));
+    free(text);
+}
+
 /* --------------------------------------------------------------------------------------------- layouts */
 
 static const char *const extensions[] = {"md", "csv", "tex", "json", "html"};
 
-static void layouts_are_as_saved(void **state)
+static void check_layouts(const char *const *ids, size_t count)
 {
-    (void)state;
-    static const char *const ids[] = {"table-tinystories", "table-decode",   "table-last-token",
-                                      "table-gpt2",        "table-ablation", "table-theory"};
     const char *save = getenv("TAPER_SAVE_LAYOUTS"); /* a folder to write new ones to, for a person to compare */
-    for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++)
+    for (size_t i = 0; i < count; i++)
         for (int format = 0; format < 5; format++) {
             char *text = printed(ids[i], (enum table_format)format);
             char *path = memory_format("%s/%s.%s", save ? save : "tests/golden_layout", ids[i], extensions[format]);
@@ -368,11 +428,22 @@ static void layouts_are_as_saved(void **state)
         }
 }
 
+static void layouts_are_as_saved(void **state)
+{
+    (void)state;
+    static const char *const ids[] = {"table-tinystories", "table-decode", "table-last-token", "table-ablation",
+                                      "table-theory"};
+    static const char *const tuned[] = {"table-gpt2"};
+    check_layouts(ids, sizeof ids / sizeof ids[0]);
+    fixture_tuned_fill(&f, true);
+    check_layouts(tuned, 1);
+}
+
 static void empty_tables_say_why(void **state)
 {
     (void)state;
     char *text = printed("table-gpt2", TABLE_MARKDOWN);
-    assert_non_null(strstr(text, "No rows: no run fine-tunes GPT-2"));
+    assert_non_null(strstr(text, "No rows: no run of this home began with weights"));
     free(text);
     text = printed("table-gpt2", TABLE_CSV);
     assert_string_equal(strchr(text, '\n') + 1, ""); /* a heading alone */
@@ -492,6 +563,8 @@ int main(void)
         TEST(essence_is_what_names_a_run),
         TEST(ablations_are_found_by_configuration),
         TEST(runs_are_all_there),
+        TEST(fine_tuning_is_that_of_the_raw_rows),
+        TEST(fine_tuning_without_texts_says_so),
         TEST(layouts_are_as_saved),
         TEST(empty_tables_say_why),
         TEST(sweeps_are_chosen),

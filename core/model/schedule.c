@@ -94,6 +94,15 @@ schedule_site *schedule_of(const struct config *cfg)
     return config_fakeln(cfg) ? schedule_site_fakeln : schedule_site_gate;
 }
 
+int64_t schedule_gone(const struct config *cfg, const struct param_table *table, int site)
+{
+    if (config_fakeln(cfg))
+        return schedule_removal(cfg, table, site);
+    if (cfg->gate_shape == GATE_CONSTANT)
+        return INT64_MAX;
+    return schedule_gate_end(cfg) + later_by(cfg, table, site);
+}
+
 int64_t schedule_calibrated(const struct config *cfg, const struct param_table *table, int site)
 {
     return config_fakeln(cfg) ? schedule_removal(cfg, table, site) - 1

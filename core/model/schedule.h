@@ -31,6 +31,9 @@ schedule_site *schedule_of(const struct config *cfg);
 /* The first step without a site of FakeLN. */
 int64_t schedule_removal(const struct config *cfg, const struct param_table *table, int site);
 
+/* The first step at which a tapered site's gate is 0; INT64_MAX where it never is. */
+int64_t schedule_gone(const struct config *cfg, const struct param_table *table, int site);
+
 /* The last step of a tapered site's calibration: what is averaged there is frozen after it. */
 int64_t schedule_calibrated(const struct config *cfg, const struct param_table *table, int site);
 

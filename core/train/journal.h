@@ -9,6 +9,7 @@
  *                                                     once an attempt, first: digests of what it opened (data_read.c)
  *   {"table":"event","step":50,"attempt":1,"kind":"checkpoint","text":"..."}     kinds: start resume checkpoint
  *                                                                              skipped (docs/gpu.md) uncovered damaged
+ *                                                                              removal (of a site, SITE: ...)
  *   {"table":"run","attempt":1,"step":600,"state":"done","val_loss":3.9,"params":330048,"device":"cpu","text":""}
  *                                                     once an attempt, last: state done, failed or stopped
  * step_ms holds the time of every step since the row before it (the last is `ms`), so no step's time is lost when

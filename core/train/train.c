@@ -328,17 +328,22 @@ static int save(struct run *r, struct error *err)
     return status ? status : run_log_event(r, "checkpoint", "", err);
 }
 
-/* FakeLN's sites that this step was the first without. */
+/* The sites that this step was the first without, where they do not all go at once. */
 static int log_removals(struct run *r, int64_t k, struct error *err)
 {
     const struct param_table *table = &r->model.table;
+    const bool fakeln = config_fakeln(r->cfg);
+    const bool apart = fakeln || (r->cfg->sites != SITES_NONE && r->cfg->gate_order != ORDER_TOGETHER);
     int status = STATUS_OK;
-    for (int i = 0; !status && i < table->site_count && config_fakeln(r->cfg); i++) {
+    for (int i = 0; !status && i < table->site_count && apart; i++) {
+        const char *name = table->sites[i].name;
         char text[PARAM_NAME + 64];
-        if (!table->sites[i].tapered || schedule_removal(r->cfg, table, i) != k)
+        if (!table->sites[i].tapered || schedule_gone(r->cfg, table, i) != k)
             continue;
-        snprintf(text, sizeof text, "%s: sigma_avg %.9g", table->sites[i].name,
-                 calibration_removed_scale(&r->trainer, i));
+        if (fakeln)
+            snprintf(text, sizeof text, "%s: sigma_avg %.9g", name, calibration_removed_scale(&r->trainer, i));
+        else
+            snprintf(text, sizeof text, "%s: gate 0", name);
         status = run_log_event(r, "removal", text, err);
     }
     return status;

@@ -12,9 +12,13 @@
     "SELECT DISTINCT grp FROM run_shown r WHERE sites <> 'none' AND EXISTS (SELECT 1 FROM bench b WHERE b.run = "      \
     "r.run "                                                                                                           \
     "AND b.kind = 'decode') ORDER BY grp"
+/* Of runs that began with weights. */
+#define HAS_TUNED                                                                                                      \
+    "SELECT DISTINCT grp FROM run_shown r WHERE tuned AND EXISTS (SELECT 1 FROM step s WHERE s.run = r.run) ORDER BY " \
+    "grp"
 #define HAS_ABLATION "SELECT DISTINCT line FROM ablation_line ORDER BY line"
 
-/* fig-loss.sql leaves those evaluations out. */
+/* valid_curve of results/groups.sql leaves those evaluations out. */
 #define OTHER_TOKENS                                                                                                   \
     "WITH valid AS (SELECT r.run, e.step, e.tokens, (SELECT f.tokens FROM eval f WHERE f.run = r.run AND f.split = "   \
     "'valid' ORDER BY f.step LIMIT 1) AS first FROM run_drawn r JOIN eval e ON e.run = r.run AND e.split = 'valid'), " \
@@ -25,11 +29,12 @@
 
 #define LOGGED "no sweep of this home has logged steps ('taper run experiments/demo.yaml' makes some)"
 
-/* A figure of lines over the steps, `panels` of them below each other. */
-#define LINES(panels)                                                                                                  \
+/* A figure of lines over the steps, `panels` of them below each other, of the groups that a query gives. */
+#define LINES_OF(panels, groups)                                                                                       \
     {                                                                                                                  \
-        480, 330, 212 + 140 * (panels), 0, 64, 4, true, FIGURE_LINES, HAS_STEPS                                        \
+        480, 330, 212 + 140 * (panels), 0, 64, 4, true, FIGURE_LINES, groups                                           \
     }
+#define LINES(panels) LINES_OF(panels, HAS_STEPS)
 
 static const struct catalogue_entry figures[] = {
     {"fig-logit-chasing", "RMS of the logits against the step", "chasing", "Logit chasing",
@@ -75,6 +80,12 @@ static const struct catalogue_entry figures[] = {
      "no sweep of this home varies gate.end, gate.shape or aux.lambda over three values or more, all else equal",
      {480, 40, 520, 0, 64, 7, false, FIGURE_NAMED, HAS_ABLATION},
      NULL},
+    {"fig-finetune", "training and validation loss of fine-tuning, each removal marked", "finetune", "Fine-tuning",
+     "Training and validation loss of the runs that began with weights, mean over the seeds. Ticks at the bottom: the "
+     "steps at which a line's sites go, with the name of each kind where it begins; grey: the gate.",
+     "no sweep of this home has logged steps of a run that begins with weights (init.run or init.from; "
+     "experiments/gpt2-demo.yaml has)",
+     LINES_OF(3, HAS_TUNED), OTHER_TOKENS},
 };
 
 #define TABLE(id, section, about)                                                                                      \
@@ -86,7 +97,7 @@ static const struct catalogue_entry tables[] = {
     TABLE("table-tinystories", "loss", "validation loss by configuration, and the change against the baseline"),
     TABLE("table-decode", "speed", "tokens a second of decoding, norms computed, scaled, folded"),
     TABLE("table-last-token", "speed", "the same of the forward pass of a whole context"),
-    TABLE("table-gpt2", "gpt2", "GPT-2 fine-tuned: loss beside the published"),
+    TABLE("table-gpt2", "finetune", "fine-tuning: loss by evaluation text, beside the published of GPT-2"),
     TABLE("table-ablation", "ablation", "the end of training against gate.end, gate.shape, aux.lambda"),
     TABLE("table-runs", "runs", "every run: where, how long, how it ended"),
     TABLE("table-theory", "theory", "propositions 1 and 2 and the fold, checked on what was logged"),

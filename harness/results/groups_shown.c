@@ -115,7 +115,9 @@ int groups_make_shown(struct groups_made *m, struct error *err)
         if (!groups_is_seed(m->keys.name[i]))
             fprintf(out, "m.k%d AS \"%s\", ", i, m->keys.name[i]);
     fputs("m.place, m.position, m.run, m.seed, m.state, m.size, m.d_model, m.layers, m.sites, m.lambda, m.corpus, "
-          "m.is_base, r.params, r.steps, r.val_loss AS val_loss_raw, "
+          "m.is_base, coalesce(r.config ->> '$.\"init.run\"', '') || coalesce(r.config ->> '$.\"init.from\"', '') <> "
+          "'' AS "
+          "tuned, r.params, r.steps, r.val_loss AS val_loss_raw, "
           "iif(m.state = 'done' AND typeof(r.val_loss) <> 'text', r.val_loss, NULL) AS val_loss, "
           "iif(typeof(r.fold_error) = 'text', NULL, r.fold_error) AS fold_error, m.baseline_run, "
           "iif(b.state = 'done' AND typeof(b.val_loss) <> 'text', b.val_loss, NULL) AS baseline_val_loss "

@@ -28,10 +28,9 @@ static int place_of(char ***list, int *count, const char *text)
 struct reader {
     struct plot_data *d;
     struct store_rows *rows;
-    int at[COLUMNS];            /* of the query; -1: none */
-    int *column_of, *series_of; /* of the groups; -1: of none yet */
-    char **texts;               /* every text of x */
-    int text_count, group_count, room;
+    int at[COLUMNS]; /* of the query; -1: none */
+    char **texts;    /* every text of x */
+    int text_count, room;
 };
 
 static int find_columns(struct reader *r, const char *id, struct error *err)
@@ -56,23 +55,23 @@ static int find_columns(struct reader *r, const char *id, struct error *err)
 static void place_groups(struct reader *r, const struct result_groups *groups, const int *page, int page_count)
 {
     struct plot_data *d = r->d;
-    r->group_count = groups ? groups->count : 0;
-    r->column_of = memory_alloc((size_t)r->group_count + 1, sizeof *r->column_of);
-    r->series_of = memory_alloc((size_t)r->group_count + 1, sizeof *r->series_of);
-    for (int g = 0; g < r->group_count; g++)
-        r->column_of[g] = r->series_of[g] = -1;
+    d->group_count = groups ? groups->count : 0;
+    d->column_of = memory_alloc((size_t)d->group_count + 1, sizeof *d->column_of);
+    d->series_of = memory_alloc((size_t)d->group_count + 1, sizeof *d->series_of);
+    for (int g = 0; g < d->group_count; g++)
+        d->column_of[g] = d->series_of[g] = -1;
     for (int i = 0; i < page_count; i++) {
         const struct result_group *g = &groups->group[page[i]];
         if (r->at[AT_COL] < 0 && r->at[AT_SERIES] >= 0) { /* a group is a column of its own */
             char *name =
                 strcmp(g->panel, g->size) == 0 ? memory_string(g->line) : memory_format("%s, %s", g->line, g->panel);
-            r->column_of[page[i]] = place_of(&d->column_names, &d->columns, name);
+            d->column_of[page[i]] = place_of(&d->column_names, &d->columns, name);
             free(name);
         } else if (r->at[AT_COL] < 0) {
-            r->column_of[page[i]] = place_of(&d->column_names, &d->columns, g->panel);
+            d->column_of[page[i]] = place_of(&d->column_names, &d->columns, g->panel);
         }
         if (r->at[AT_SERIES] < 0)
-            r->series_of[page[i]] = place_of(&d->series_names, &d->series, g->line);
+            d->series_of[page[i]] = place_of(&d->series_names, &d->series, g->line);
     }
 }
 
@@ -87,14 +86,14 @@ static void take_value(struct reader *r)
     struct plot_data *d = r->d;
     struct store_value x = store_rows_at(r->rows, r->at[AT_X]);
     int g = r->at[AT_GRP] < 0 ? -1 : (int)store_rows_at(r->rows, r->at[AT_GRP]).integer;
-    bool grouped = g >= 0 && g < r->group_count;
+    bool grouped = g >= 0 && g < d->group_count;
     struct plot_value v = {.row = (int)store_rows_at(r->rows, r->at[AT_ROW]).integer - 1,
                            .seed = (int)store_rows_at(r->rows, r->at[AT_SEED]).integer};
     v.column = r->at[AT_COL] >= 0 ? place_of(&d->column_names, &d->columns, text_at(r, AT_COL))
-               : grouped          ? r->column_of[g]
+               : grouped          ? d->column_of[g]
                                   : -1;
     v.series = r->at[AT_SERIES] >= 0 ? place_of(&d->series_names, &d->series, text_at(r, AT_SERIES))
-               : grouped             ? r->series_of[g]
+               : grouped             ? d->series_of[g]
                                      : -1;
     if (v.column < 0 || v.series < 0 || v.row < 0)
         return; /* of a group that is not on this page */
@@ -277,8 +276,6 @@ int plot_data_make(struct plot_data *out, struct store *s, const char *id, const
     for (int i = 0; i < r.text_count; i++)
         free(r.texts[i]);
     free(r.texts);
-    free(r.column_of);
-    free(r.series_of);
     if (status)
         plot_data_fini(out);
     return status;
@@ -331,6 +328,8 @@ void plot_data_fini(struct plot_data *d)
     free(d->category_count);
     free(d->column_names);
     free(d->series_names);
+    free(d->column_of);
+    free(d->series_of);
     free(d->values);
     *d = (struct plot_data){0};
 }

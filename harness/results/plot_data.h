@@ -38,6 +38,8 @@ struct plot_data {
     char **column_names, **series_names;
     char **categories; /* of every column, one after the other: column c has those from category_first[c] on */
     int *category_first, *category_count;
+    int *column_of, *series_of; /* of the sweep's groups, where the query leaves that to them; -1: none */
+    int group_count;
     struct plot_line *lines; /* [columns][rows][series] */
     struct plot_value *values;
     int value_count;

@@ -9,6 +9,7 @@
 #include "harness/results/gnuplot.h"
 #include "harness/results/plot_data.h"
 #include "harness/results/plot_font.h"
+#include "harness/results/plot_marks.h"
 #include "harness/results/plot_page.h"
 
 enum { GROUPS_MOST = 2000 }; /* that pages are made of; far more than are ever drawn */
@@ -32,6 +33,7 @@ struct drawing {
     enum plot_format format;
     bool inline_svg;
     struct plot_data d;
+    struct plot_marks marks; /* of a figure over the steps */
     int *style;
     const struct result_look *look;
     bool spelled; /* names had letters that no font here has */
@@ -158,6 +160,7 @@ struct canvas {
     int width, height, key_rows, key_columns;
 };
 
+enum { MARK_ROOM = 22 }; /* pixels for two rows of names above the first panels */
 enum { KEY_LETTER = 7, KEY_SAMPLE = 40, KEY_ROW = 13, KEY_MARGINS = 40, KEY_ROWS_SHAPED = 2 };
 
 /* How wide a text is, in letters; those of the East are two wide. */
@@ -192,6 +195,8 @@ static struct canvas canvas_of(const struct drawing *f)
     lay_out_key(&c, &f->d);
     if (s->shares_lines || s->plan == FIGURE_NAMED)
         c.height += KEY_ROW * (c.key_rows - KEY_ROWS_SHAPED);
+    if (s->shares_lines && f->marks.named)
+        c.height += MARK_ROOM;
     if (f->look->width > 0) {
         c.width = f->look->width;
         lay_out_key(&c, &f->d);
@@ -251,6 +256,8 @@ static void put_script(FILE *out, const struct drawing *f, const char *caption)
     plot_put_string(out, f->x_name);
     fputc('\n', out);
     plot_data_print(&f->d, f->style, out);
+    plot_marks_print(&f->marks, out);
+    fprintf(out, "mark_room = %d\n", f->marks.named ? MARK_ROOM : 0);
     put_part(out, "plots/style.gp");
     if (f->script) {
         fprintf(out, "\n%s", f->script);
@@ -410,6 +417,8 @@ static int make_page(struct plot_image *out, struct results *from, struct drawin
         status =
             error_set(err, STATUS_FAILED, "%s: nothing to draw in sweep %s: no value is finite", f->e->id, out->sweep);
     }
+    if (!status && strcmp(f->x_name, "step") == 0)
+        status = plot_marks_find(&f->marks, from->store, &f->d, err);
     if (status)
         return status;
     if (f->look->smooth > 1)
@@ -469,6 +478,7 @@ int plot_figure_draw(struct plot_image *out, struct results *from, const struct 
     plot_pages_fini(&pages);
     result_rows_fini(&parts.lines);
     plot_data_fini(&f.d);
+    plot_marks_fini(&f.marks);
     free(f.style);
     if (status)
         plot_image_fini(out);

@@ -26,6 +26,9 @@ void plot_styles(char *const *names, int count, int *out)
         out[i] = paper_style(names[i]);
         taken[out[i]] = true;
     }
+    for (int i = 0; i < count; i++) /* the baseline of a fine-tuning is drawn as one */
+        if (strcmp(names[i], "vanilla") == 0 && !taken[1])
+            taken[out[i] = 1] = true;
     for (int i = 0, next = 0; i < count; i++) {
         while (!out[i] && next < PLOT_STYLES && taken[order[next]])
             next++;

@@ -41,7 +41,10 @@ static const struct section sections[] = {
      false},
     {"ablation", "Ablations", "One key of the taper at a time, all else equal.", false},
     {"speed", "Speed without norms", "Norms computed, scaled by a constant, and folded away.", false},
-    {"gpt2", "GPT-2", "Fine-tuned checkpoints beside the published numbers.", false},
+    {"finetune", "Fine-tuning",
+     "Models that began with weights, their norms removed while they learn a text: the paper's four rows, and beside "
+     "GPT-2's sizes what was published for them.",
+     false},
     {"runs", "Every run", NULL, true},
 };
 

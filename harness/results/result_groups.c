@@ -44,6 +44,12 @@ static void add_key(struct groups_keys *keys, const char *name)
 static void put_value(FILE *sql, const struct groups_made *made, const struct config_key *key)
 {
     bool number = key->type == CONFIG_INT || key->type == CONFIG_REAL, automatic = strcmp(key->fallback, "auto") == 0;
+    if (strcmp(key->name, "init.digest") == 0) { /* of what another seed begins with: the same stage, of that seed */
+        fputs("iif(r.config ->> '$.\"init.run\"' <> '', 'run:' || (r.config ->> '$.\"init.run\"'), "
+              "coalesce(r.config ->> '$.\"init.digest\"', ''))",
+              sql);
+        return;
+    }
     fputs("coalesce(", sql);
     if (made->has_point)
         fprintf(sql, "m.point ->> '$.\"%s\"', ", key->name);

@@ -1,30 +1,46 @@
--- GPT-2 fine-tuned on OpenWebText: the last evaluation of each split, a row a run and split.
--- Published (Baroni et al. 2025): vanilla fine-tuned, and LN-free beside fakeln.
-WITH published (size, split, variant, loss) AS (
-    VALUES ('gpt2', 'openwebtext', 'vanilla', 3.0126), ('gpt2', 'openwebtext', 'fakeln', 3.0797),
-           ('gpt2', 'pile', 'vanilla', 2.8511), ('gpt2', 'pile', 'fakeln', 2.8852),
-           ('gpt2', 'pile-filtered', 'vanilla', 2.8112), ('gpt2', 'pile-filtered', 'fakeln', 2.8757),
-           ('gpt2-medium', 'openwebtext', 'vanilla', 2.7390), ('gpt2-medium', 'openwebtext', 'fakeln', 2.7642),
-           ('gpt2-medium', 'pile', 'vanilla', 2.5752), ('gpt2-medium', 'pile', 'fakeln', 2.6579),
-           ('gpt2-medium', 'pile-filtered', 'vanilla', 2.5724), ('gpt2-medium', 'pile-filtered', 'fakeln', 2.6352),
-           ('gpt2-large', 'openwebtext', 'vanilla', 2.6240), ('gpt2-large', 'openwebtext', 'fakeln', 2.6384),
-           ('gpt2-large', 'pile', 'vanilla', 2.6233), ('gpt2-large', 'pile', 'fakeln', 2.7504),
-           ('gpt2-large', 'pile-filtered', 'vanilla', 2.5074), ('gpt2-large', 'pile-filtered', 'fakeln', 2.5159),
-           ('gpt2-xl', 'openwebtext', 'vanilla', 2.4799), ('gpt2-xl', 'openwebtext', 'fakeln', 2.5052),
-           ('gpt2-xl', 'pile', 'vanilla', 2.4673), ('gpt2-xl', 'pile', 'fakeln', 130.2197),
-           ('gpt2-xl', 'pile-filtered', 'vanilla', 2.3821), ('gpt2-xl', 'pile-filtered', 'fakeln', 2.3992)),
-place (variant, place) AS (VALUES ('vanilla', 1), ('fakeln', 2), ('internal', 3), ('all', 4)),
-split (split, place) AS (VALUES ('openwebtext', 1), ('pile', 2), ('pile-filtered', 3)),
+-- Fine-tuning: the last evaluation of each text by the runs that began with weights, a row a run and text. The texts are
+-- those of eval.sets; without any, the validation split. Published (Baroni et al. 2025): GPT-2 as released, fine-tuned
+-- with its norms (beside vanilla), and LN-free (beside fakeln).
+WITH published (size, split, released, vanilla, fakeln) AS (
+    VALUES ('gpt2', 'openwebtext', 3.1006, 3.0126, 3.0797),
+           ('gpt2', 'pile', 2.8450, 2.8511, 2.8852),
+           ('gpt2', 'pile-filtered', 2.7899, 2.8112, 2.8757),
+           ('gpt2-medium', 'openwebtext', 2.8145, 2.7390, 2.7642),
+           ('gpt2-medium', 'pile', 2.5163, 2.5752, 2.6579),
+           ('gpt2-medium', 'pile-filtered', 2.5390, 2.5724, 2.6352),
+           ('gpt2-large', 'openwebtext', 2.6623, 2.6240, 2.6384),
+           ('gpt2-large', 'pile', 2.5320, 2.6233, 2.7504),
+           ('gpt2-large', 'pile-filtered', 2.4347, 2.5074, 2.5159),
+           ('gpt2-xl', 'openwebtext', 2.5567, 2.4799, 2.5052),
+           ('gpt2-xl', 'pile', 2.4436, 2.4673, 130.2197),
+           ('gpt2-xl', 'pile-filtered', 2.3739, 2.3821, 2.3992)),
+place (name, place) AS (VALUES ('vanilla', 1), ('fakeln', 2), ('internal', 3), ('all', 4),
+    ('openwebtext', 1), ('pile', 2), ('pile-filtered', 3)),
+tuned AS (SELECT * FROM run_shown WHERE tuned),
 last AS (
-    SELECT run, split, max(step) AS step FROM eval WHERE run IN (SELECT run FROM run_shown) GROUP BY run, split)
-SELECT r.grp, r.size, split.split, r.variant, r.seed, r.state,
-    CASE r.state WHEN 'done' THEN e.loss END AS loss, raw.loss AS loss_raw, published.loss AS published
-FROM run_shown r
-JOIN split
-LEFT JOIN place ON place.variant = r.variant
-LEFT JOIN last ON last.run = r.run AND last.split = split.split
-LEFT JOIN eval_numeric e ON e.run = r.run AND e.step = last.step AND e.split = split.split
-LEFT JOIN eval raw ON raw.run = r.run AND raw.step = last.step AND raw.split = split.split
-LEFT JOIN published ON published.size = r.size AND published.split = split.split AND published.variant = r.variant
-WHERE r.size LIKE 'gpt2%'
-ORDER BY r.d_model, r.size, split.place, place.place IS NULL, place.place, r.grp, r.seed
+    SELECT run, split, max(step) AS step FROM eval
+    WHERE run IN (SELECT run FROM tuned UNION SELECT baseline_run FROM tuned) GROUP BY run, split),
+final AS (
+    SELECT l.run, l.split, e.loss, raw.loss AS loss_raw, s.state FROM last l
+    JOIN eval_numeric e ON e.run = l.run AND e.step = l.step AND e.split = l.split
+    JOIN eval raw ON raw.run = l.run AND raw.step = l.step AND raw.split = l.split
+    JOIN run_shown_state s ON s.id = l.run),
+text AS (
+    SELECT DISTINCT split FROM last WHERE split <> 'valid'
+    UNION ALL SELECT 'valid' WHERE NOT EXISTS (SELECT 1 FROM last WHERE split <> 'valid'))
+SELECT r.grp, r.size, text.split, iif(text.split = 'valid', 'validation split', text.split) AS text, r.variant, r.seed,
+    r.state, iif(r.state = 'done', e.loss, NULL) AS loss, e.loss_raw,
+    iif(r.state = 'done' AND b.state = 'done', (e.loss - b.loss) / b.loss * 100, NULL) AS change,
+    iif(r.is_base OR NOT EXISTS (SELECT 1 FROM base), 0, iif(b.state = 'done', b.loss, NULL)) AS pair,
+    p.released, CASE r.variant WHEN 'vanilla' THEN p.vanilla WHEN 'fakeln' THEN p.fakeln END AS published,
+    iif(r.variant = 'fakeln', (p.fakeln - p.vanilla) / p.vanilla * 100, NULL) AS published_change,
+    r.corpus, r.steps, iif(text.split = 'valid', 'of the validation split alone, for want of eval.sets', NULL) AS only
+FROM tuned r
+JOIN text
+LEFT JOIN place of_text ON of_text.name = text.split
+LEFT JOIN place of_row ON of_row.name = r.variant
+LEFT JOIN final e ON e.run = r.run AND e.split = text.split
+LEFT JOIN final b ON b.run = r.baseline_run AND b.split = text.split
+LEFT JOIN published p ON p.size = r.size AND p.split = text.split
+ORDER BY r.d_model, r.layers, r.size, of_text.place IS NULL, of_text.place, text.split, of_row.place IS NULL, of_row.place,
+    r.grp, r.seed

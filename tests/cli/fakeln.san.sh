@@ -6,7 +6,7 @@ TRAIN_STEPS=24 SAMPLE_TOKENS=0
 gpt2=(model.norm=layernorm model.bias=true model.mlp=gelu_tanh model.norm_eps=1e-5 taper.sites=all taper.method=fakeln
     fakeln.mlp_start=4 fakeln.mlp_gap=2 fakeln.v_gap=3 log.every=1 checkpoint.every=5)
 loss() { "$TAPER" eval "$@" --text "$T/text" --json | sed 's/.*"loss":\([0-9]*.[0-9]\{1,4\}\).*/\1/'; }
-removals() { sed -n 's/.*"step":\([0-9]*\),"kind":"removal","text":"\([^:]*\): sigma_avg .*/\1 \2/p' "$1/journal.jsonl" |
+removals() { sed -n 's/.*"step":\([0-9]*\),"kind":"removal","text":"\([^:]*\): [a-z_]* [0-9].*/\1 \2/p' "$1/journal.jsonl" |
     sort -nu | paste -sd,; }
 echo 'once upon a time the cat sat on the mat' > "$T/text"
 
@@ -32,6 +32,13 @@ check 'is exported' "$TAPER" export "$T/whole" "$T/hf"
 check 'and imported' "$TAPER" import "$T/hf" "$T/back"
 check 'with the same loss' same "$(loss "$T/whole")" "$(loss "$T/back")"
 check 'writes text' "$TAPER" generate "$T/whole" --tokens 5 --prompt 'Once'
+
+# Gates that fall in turns go one after another too; those that fall together are no events.
+check 'trains with gates in turns' train turns taper.sites=internal gate.order=reversed gate.warmup=2 gate.end=6 gate.gap=3
+check 'each gate that has fallen is an event' same '6 blocks.1.mlp_norm,9 blocks.1.attn_norm,12 blocks.0.mlp_norm,'\
+'15 blocks.0.attn_norm' "$(removals "$T/turns")"
+check 'trains with gates together' train together taper.sites=internal gate.warmup=2 gate.end=6
+check 'which are none' same '' "$(removals "$T/together")"
 
 # The final norm stays.
 check 'trains with internal sites' train internal "${gpt2[@]}" taper.sites=internal

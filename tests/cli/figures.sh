@@ -94,8 +94,8 @@ else
 fi
 check 'and not on a pipe' quietly "$TAPER" table all --sweep many --out "$T/out"
 if command -v script > /dev/null && command -v gnuplot > /dev/null; then
-    check 'so does plot all' on_terminal '4 of 7: fig-loss' "$TAPER" plot all --sweep many --where train.lr=1e-3 --out "$T/out"
-    check 'and the report' on_terminal '14 of 14: table-runs' "$TAPER" report --sweep many --where train.lr=1e-3 --out "$T/r.html"
+    check 'so does plot all' on_terminal '4 of 8: fig-loss' "$TAPER" plot all --sweep many --where train.lr=1e-3 --out "$T/out"
+    check 'and the report' on_terminal '15 of 15: table-runs' "$TAPER" report --sweep many --where train.lr=1e-3 --out "$T/r.html"
     check 'and not on a pipe' quietly "$TAPER" report --sweep many --where train.lr=1e-3 --out "$T/r.html"
 fi
 
