@@ -79,7 +79,7 @@ void scheduler_refuse(struct scheduler *s, struct job *job, const struct error *
                                      .cpu_us = -1,
                                      .peak_bytes = -1,
                                      .text = job->text};
-    scheduler_settle(s, job);
+    scheduler_kick(s);
 }
 
 struct job *scheduler_add(struct scheduler *s, struct crew *crew, int place, const char *run, int attempt)
@@ -95,14 +95,6 @@ struct job *scheduler_add(struct scheduler *s, struct crew *crew, int place, con
     crew->live++;
     return job;
 }
-
-/* What is being started together. */
-struct start {
-    struct crew *crew;
-    struct store_run runs[SPEC_PACK_MOST];
-    struct job *jobs[SPEC_PACK_MOST];
-    int count;
-};
 
 /* The first run of the queue and those that may share its worker. */
 static int find_mates(struct scheduler *s, struct start *start, struct error *err)
@@ -138,7 +130,34 @@ static int begin_attempts(struct scheduler *s, struct start *start, struct error
     return status;
 }
 
-/* Hand them to the executor, which answers later. */
+/* Store the handles: from here on a restart finds the attempts again. */
+static int record_handles(struct scheduler *s, const struct crew *crew, const struct executor_started *started,
+                          struct error *err)
+{
+    int status = store_group_begin(s->o.store, err);
+    if (status)
+        return status;
+    for (struct job *job = s->jobs; job && !status; job = job->next)
+        if (job->crew == crew && started->waits)
+            status = store_attempt_news(s->o.store, job->run, job->attempt,
+                                        &(struct store_news){.handle = started->handles[job->place]}, err);
+        else if (job->crew == crew)
+            status = store_attempt_running(s->o.store, job->run, job->attempt, started->handles[job->place],
+                                           started->pid, started->pid_started, started->boot_id, err);
+    int end = store_group_end(s->o.store, !status, err);
+    return status ? status : end;
+}
+
+/* Hand them to the executor. Where it has started them already, their handles are stored with their beginning. */
+static void hand_over(struct scheduler *s, struct crew *crew, const struct executor_started *started)
+{
+    struct error err = {0};
+    crew->starting = !started->handles;
+    crew->held = started->handles != NULL;
+    if (crew->held && record_handles(s, crew, started, &err))
+        scheduler_fault(s, store_trouble(s->o.store), err.text);
+}
+
 static int launch(struct scheduler *s, struct start *start, struct error *err)
 {
     struct crew *crew = start->crew;
@@ -159,9 +178,11 @@ static int launch(struct scheduler *s, struct start *start, struct error *err)
                                   .threads = grant->threads,
                                   .grace = s->o.grace,
                                   .options = slurm[0]}; /* its mates' are the same */
+    struct executor_started started = {0};
     if (!status)
-        status = crew->executor->start(crew->executor, &how, &crew->executing, err);
-    crew->starting = !status;
+        status = crew->executor->start(crew->executor, &how, &crew->executing, &started, err);
+    if (!status)
+        hand_over(s, crew, &started);
     for (int i = 0; i < start->count; i++) {
         free(dirs[i]);
         free(after[i]);
@@ -170,7 +191,8 @@ static int launch(struct scheduler *s, struct start *start, struct error *err)
     return status;
 }
 
-/* The attempts are begun in the database, all or none, before anything is started for them. */
+/* The attempts are begun in the database, all or none. Until the turn's transaction is committed nothing of them does
+ * more than wait: a process that dies before leaves them queued, and the workers that it held end by themselves. */
 static bool record_start(struct scheduler *s, struct start *start)
 {
     struct error err = {0};
@@ -189,8 +211,7 @@ static bool record_start(struct scheduler *s, struct start *start)
     return false;
 }
 
-/* TAKING_DONE when the attempts are begun: on their way, or refused, and that is recorded. */
-static enum taking start_run(struct scheduler *s, struct executor *ex, struct start *start)
+enum taking scheduler_start(struct scheduler *s, struct executor *ex, struct start *start)
 {
     struct error err = {0}, never = {0};
     struct crew *crew = start->crew = memory_alloc(1, sizeof *start->crew);
@@ -201,6 +222,8 @@ static enum taking start_run(struct scheduler *s, struct executor *ex, struct st
         return taking;
     }
     crew->live = 1; /* while it is being made */
+    crew->fresh = true;
+    bool fine = false;
     start->count = 1;
     int status = taking == TAKING_NEVER ? STATUS_OK : find_mates(s, start, &err);
     crew->size = start->count;
@@ -208,69 +231,107 @@ static enum taking start_run(struct scheduler *s, struct executor *ex, struct st
         err = never;
     if (status)
         scheduler_fault(s, store_trouble(s->o.store), err.text);
-    else if (record_start(s, start) && (taking == TAKING_NEVER || launch(s, start, &err) != STATUS_OK))
-        for (int i = 0; i < start->count; i++)
+    else if (record_start(s, start)) {
+        fine = taking == TAKING_DONE && launch(s, start, &err) == STATUS_OK;
+        for (int i = 0; i < start->count && !fine; i++)
             scheduler_refuse(s, start->jobs[i], &err);
+    }
     scheduler_leave(crew);
-    return s->trouble[0] ? TAKING_WAITS : TAKING_DONE;
+    return fine && !s->trouble[0] ? TAKING_DONE : TAKING_NEVER;
 }
 
-static struct crew *crew_of(const struct scheduler *s, const struct executor_job *executing)
+struct job *scheduler_find(const struct scheduler *s, const struct executor_job *executing, int place)
 {
     struct job *job = s->jobs;
-    while (job && job->crew->executing != executing)
+    while (job && (job->ended || job->crew->executing != executing || (place != EXECUTOR_ALL && job->place != place)))
         job = job->next;
-    return job ? job->crew : NULL;
-}
-
-/* Store the handles: from here on a restart finds the attempts again. */
-static int record_handles(struct scheduler *s, const struct crew *crew, const struct executor_started *started,
-                          struct error *err)
-{
-    int status = store_group_begin(s->o.store, err);
-    if (status)
-        return status;
-    for (struct job *job = s->jobs; job && !status; job = job->next)
-        if (job->crew == crew && started->waits)
-            status = store_attempt_news(s->o.store, job->run, job->attempt,
-                                        &(struct store_news){.handle = started->handles[job->place]}, err);
-        else if (job->crew == crew)
-            status = store_attempt_running(s->o.store, job->run, job->attempt, started->handles[job->place],
-                                           started->pid, started->pid_started, started->boot_id, err);
-    int end = store_group_end(s->o.store, !status, err);
-    return status ? status : end;
+    return job;
 }
 
 /* Nothing was started, and the executor says why. */
 static void start_refused(struct scheduler *s, struct crew *crew, const struct error *why)
 {
     crew->executing = NULL;
-    crew->live++; /* until the last is settled */
-    for (struct job *job = s->jobs, *next; job; job = next) {
-        next = job->next;
+    for (struct job *job = s->jobs; job; job = job->next)
         if (job->crew == crew && !job->ended)
             scheduler_refuse(s, job, why);
+}
+
+static void tell(struct scheduler *s, const struct job *job, const char *how)
+{
+    scheduler_log(s, "run %s attempt %d %s %s%s", job->run, job->attempt, how, job->crew->grant.name,
+                  job->crew->size > 1 ? ", in a pack" : "");
+}
+
+void scheduler_let_go(struct scheduler *s)
+{
+    for (struct job *job = s->jobs; job; job = job->next) {
+        struct crew *crew = job->crew;
+        if (!crew->held)
+            continue;
+        crew->executor->release(crew->executor, crew->executing);
+        crew->held = false;
+        scheduler_unhold(s);
     }
-    scheduler_leave(crew);
-    scheduler_kick(s);
+}
+
+void scheduler_tell_starts(struct scheduler *s)
+{
+    for (struct job *job = s->jobs; job; job = job->next)
+        if (job->crew->fresh && !job->crew->starting)
+            tell(s, job, "started on");
+    for (struct job *job = s->jobs; job; job = job->next)
+        job->crew->fresh = false;
+}
+
+/* One that its executor has answers to the stop with its end; one that was refused is nowhere else. */
+void scheduler_abandon(struct scheduler *s)
+{
+    for (struct job *job = s->jobs, *next; job; job = next) {
+        struct crew *crew = job->crew;
+        next = job->next;
+        if (!crew->fresh)
+            continue;
+        crew->held = false;
+        if (!crew->executing) {
+            scheduler_forget(s, job);
+            continue;
+        }
+        job->stopping = crew->unknown = true;
+        scheduler_stop(crew, EXECUTOR_ALL, EXECUTOR_KILL);
+    }
 }
 
 void scheduler_on_start(void *arg, struct executor_job *executing, const struct executor_started *started,
                         const struct error *why)
 {
     struct scheduler *s = arg;
-    struct crew *crew = crew_of(s, executing);
+    struct job *any = scheduler_find(s, executing, EXECUTOR_ALL);
     struct error err = {0};
     bool wanted = false;
-    if (!crew)
+    if (!any)
         return;
+    struct crew *crew = any->crew;
     crew->starting = false;
+    if (!started && crew->unknown) {
+        crew->executing = NULL;
+        for (struct job *job = any, *next; job; job = next) {
+            next = job->next;
+            if (job->crew == crew)
+                scheduler_forget(s, job);
+        }
+        return;
+    }
     if (!started) {
         start_refused(s, crew, why);
         return;
     }
     for (struct job *job = s->jobs; job; job = job->next)
         wanted |= job->crew == crew && !job->stopping;
+    if (crew->unknown) {
+        scheduler_stop(crew, EXECUTOR_ALL, EXECUTOR_KILL);
+        return;
+    }
     scheduler_unhold(s);
     /* Not to be known of, or not wanted any more: a held worker ends without a trace, and on_end says so. */
     if (record_handles(s, crew, started, &err)) {
@@ -285,9 +346,7 @@ void scheduler_on_start(void *arg, struct executor_job *executing, const struct 
     for (struct job *job = s->jobs; job; job = job->next) {
         if (job->crew != crew)
             continue;
-        scheduler_log(s, "run %s attempt %d %s %s%s", job->run, job->attempt,
-                      started->waits ? "handed to" : "started on", crew->grant.name,
-                      crew->size > 1 ? ", in a pack" : "");
+        tell(s, job, started->waits ? "handed to" : "started on");
         if (job->stopping)
             scheduler_stop(crew, job->place, EXECUTOR_STOP);
     }
@@ -299,10 +358,8 @@ bool scheduler_on_news(void *arg, struct executor_job *executing, int place, con
     struct scheduler *s = arg;
     struct error err = {0};
     const struct store_news told = {news->handle, news->host, news->text, news->runs};
-    struct job *job = s->jobs;
-    while (job && !(job->crew->executing == executing && job->place == place))
-        job = job->next;
-    if (!job || job->ended)
+    struct job *job = scheduler_find(s, executing, place);
+    if (!job)
         return true;
     if (s->trouble[0])
         return false;
@@ -333,67 +390,4 @@ void scheduler_stop(struct crew *crew, int place, enum executor_stop how)
 {
     if (!crew->starting && crew->executing)
         crew->executor->stop(crew->executor, crew->executing, place, how);
-}
-
-/* Start what fits in one pool. */
-static void fill_pool(struct scheduler *s, int pool, bool *started)
-{
-    struct executor *ex = s->o.executors[0];
-    int widest = ex->widest(ex, pool), passed = 0;
-    while (!s->trouble[0] && !scheduler_held(s) && ex->room(ex, pool) > 0) {
-        struct error err = {0};
-        struct start start = {.count = 0};
-        bool found = false;
-        if (store_queue_next(s->o.store, s->o.sweep, pool, widest, scheduler_clock(s), passed, &start.runs[0], &found,
-                             &err)) {
-            scheduler_fault(s, store_trouble(s->o.store), err.text);
-            return;
-        }
-        enum taking taking = found ? start_run(s, ex, &start) : TAKING_WAITS;
-        if (taking == TAKING_WAITS)
-            return;
-        passed += taking == TAKING_PASSED;
-        *started |= taking == TAKING_DONE;
-    }
-}
-
-static void on_fill(uv_timer_t *timer)
-{
-    struct scheduler *s = timer->data;
-    struct executor *ex = s->o.executors[0];
-    bool started = false;
-    int64_t now = scheduler_clock(s), when = 0;
-    if (s->draining || s->trouble[0])
-        return;
-    if (scheduler_held(s)) {
-        uv_timer_start(&s->delay_timer, on_fill, scheduler_held(s), 0);
-        return;
-    }
-    if (scheduler_room(s) < s->o.min_free) {
-        scheduler_fault(s, STORE_FULL, "the disk of the home is full: no attempt is started");
-        return;
-    }
-    ex->refresh(ex);
-    s->short_of[0] = '\0';
-    fill_pool(s, DEVICE_CPU, &started);
-    fill_pool(s, DEVICE_CUDA, &started);
-    if (s->jobs && !uv_is_active((uv_handle_t *)&s->journal_timer))
-        uv_timer_again(&s->journal_timer);
-    if (started)
-        scheduler_changed(s);
-    /* With nothing free, an end will bring us here again. */
-    if (scheduler_held(s)) {
-        uv_timer_start(&s->delay_timer, on_fill, scheduler_held(s), 0);
-    } else if (ex->room(ex, DEVICE_CPU) + ex->room(ex, DEVICE_CUDA) > 0 &&
-               store_queue_delay(s->o.store, now, &when, NULL) == STATUS_OK && when > now) {
-        uv_timer_start(&s->delay_timer, on_fill, (uint64_t)((when - now) / 1000 + 1), 0);
-    } else if (ex->widest(ex, DEVICE_CUDA) > 0) {
-        uv_timer_start(&s->delay_timer, on_fill, 5000, 0); /* a busy GPU may have become free */
-    }
-}
-
-void scheduler_kick(struct scheduler *s)
-{
-    if (!s->draining)
-        uv_timer_start(&s->fill_timer, on_fill, 0, 0);
 }

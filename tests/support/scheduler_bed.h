@@ -23,7 +23,8 @@ struct scripted {
     int count;
     bool refuse; /* the next starts fail */
     bool waits;  /* what is let go waits for its turn, until the test says that it runs */
-    bool slow;   /* they are answered only by bed_answers, else by the next turn of the loop */
+    /* Starts are answered at once, or only by bed_answers; else by the next turn of the loop. */
+    bool at_once, slow;
     uv_timer_t answer;
 };
 
