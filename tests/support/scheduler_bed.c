@@ -58,11 +58,12 @@ static int scripted_start(struct executor *base, const struct executor_launch *l
         snprintf(job->handle, sizeof job->handle, "job %d", s->count++);
         first->handles[i] = job->handle;
     }
-    if (s->at_once) {
+    if (!s->slow && !s->waits) {
         first->answered = true;
-        *started = (struct executor_started){.handles = first->handles, .waits = s->waits};
-    } else if (!s->slow)
+        *started = (struct executor_started){.handles = first->handles};
+    } else if (!s->slow) {
         uv_timer_start(&s->answer, on_answer, 0, 0);
+    }
     *out = first;
     return STATUS_OK;
 }
