@@ -26,16 +26,6 @@ static int write_config(const char *dir, const char *text, struct error *err)
     return status;
 }
 
-/* data.json, where there is none yet: what the training is to read. It adds what it read. */
-static int write_data(const char *dir, const char *text, struct error *err)
-{
-    char *path = file_join(dir, RUNDIR_DATA);
-    struct stat st;
-    int status = stat(path, &st) == 0 && st.st_size > 0 ? STATUS_OK : file_replace(path, text, strlen(text), err);
-    free(path);
-    return status;
-}
-
 /* A run that is to be done again starts in an empty directory. */
 static int clear_for_redo(struct scheduler *s, const char *run, const char *dir, struct error *err)
 {
@@ -46,24 +36,31 @@ static int clear_for_redo(struct scheduler *s, const char *run, const char *dir,
     return status || !clear ? status : store_redo_cleared(s->o.store, run, err);
 }
 
-static int prepare_dir(struct scheduler *s, const struct store_run *run, const char *dir, char **after, char **slurm,
-                       struct error *err)
+/* The run's directory, made if it is not there. */
+static int make_dir(const char *dir, struct error *err)
 {
-    char *config = NULL, *data = NULL;
-    int status = store_queue_texts(s->o.store, run->id, &config, &data, after, slurm, err);
     struct stat there;
-    if (!status)
-        status = clear_for_redo(s, run->id, dir, err);
-    if (!status && mkdir(dir, 0777) != 0 && errno != EEXIST)
-        status = file_make_directories(dir, err);
+    if (mkdir(dir, 0777) == 0)
+        return STATUS_OK;
+    int status = errno == EEXIST ? STATUS_OK : file_make_directories(dir, err);
     if (!status && stat(dir, &there) == 0 && !S_ISDIR(there.st_mode))
         status = error_set(err, STATUS_BAD_INPUT, "%s: want the run's directory, found something else", dir);
+    return status;
+}
+
+/* The texts (store_queue_texts) are the caller's to free. */
+static int prepare_dir(struct scheduler *s, const struct store_run *run, const char *dir, char **data, char **after,
+                       char **slurm, struct error *err)
+{
+    char *config = NULL;
+    int status = store_queue_texts(s->o.store, run->id, &config, data, after, slurm, err);
+    if (!status)
+        status = clear_for_redo(s, run->id, dir, err);
+    if (!status)
+        status = make_dir(dir, err);
     if (!status)
         status = write_config(dir, config, err);
-    if (!status)
-        status = write_data(dir, data, err);
     free(config);
-    free(data);
     return status;
 }
 
@@ -163,13 +160,15 @@ static int launch(struct scheduler *s, struct start *start, struct error *err)
     struct crew *crew = start->crew;
     const struct slots_grant *grant = &crew->grant;
     struct executor_run runs[SPEC_PACK_MOST];
-    char *dirs[SPEC_PACK_MOST] = {NULL}, *after[SPEC_PACK_MOST] = {NULL}, *slurm[SPEC_PACK_MOST] = {NULL};
+    char *dirs[SPEC_PACK_MOST] = {NULL}, *data[SPEC_PACK_MOST] = {NULL};
+    char *after[SPEC_PACK_MOST] = {NULL}, *slurm[SPEC_PACK_MOST] = {NULL};
     int status = STATUS_OK;
     for (int i = 0; i < start->count && !status; i++) {
         const struct store_run *run = &start->runs[i];
         dirs[i] = home_run_dir(s->o.home, run->id);
-        status = prepare_dir(s, run, dirs[i], &after[i], &slurm[i], err);
-        runs[i] = (struct executor_run){dirs[i], start->jobs[i]->attempt, 1e-6 * (double)run->timeout_us, after[i]};
+        status = prepare_dir(s, run, dirs[i], &data[i], &after[i], &slurm[i], err);
+        runs[i] =
+            (struct executor_run){dirs[i], start->jobs[i]->attempt, 1e-6 * (double)run->timeout_us, data[i], after[i]};
     }
     struct executor_launch how = {.runs = runs,
                                   .count = start->count,
@@ -185,6 +184,7 @@ static int launch(struct scheduler *s, struct start *start, struct error *err)
         hand_over(s, crew, &started);
     for (int i = 0; i < start->count; i++) {
         free(dirs[i]);
+        free(data[i]);
         free(after[i]);
         free(slurm[i]);
     }
