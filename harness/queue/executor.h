@@ -73,8 +73,9 @@ enum { EXECUTOR_ALL = -1 }; /* every run of a job */
 
 struct executor {
     const char *name;
-    int most;   /* runs a job may have */
-    bool apart; /* each job has its own memory: what runs out there is no other job's doing */
+    int most;     /* runs a job may have */
+    bool apart;   /* each job has its own memory: what runs out there is no other job's doing */
+    bool foreign; /* a payload runs, not our training */
     /* place: of the run among those of the launch, from 0. */
     void (*on_end)(void *arg, struct executor_job *job, int place, const struct executor_end *end);
     /* The answer to a start that was not answered at once, once a job, from the loop: it is held and has handles, or

@@ -290,6 +290,7 @@ struct executor *executor_local_create(uv_loop_t *loop, const struct executor_op
     struct executor_local *ex = memory_alloc(1, sizeof *ex);
     ex->base = (struct executor){.name = "local",
                                  .most = options->payload ? 1 : EXECUTOR_RUNS_MOST,
+                                 .foreign = options->payload != NULL,
                                  .start = local_start,
                                  .release = local_release,
                                  .adopt = local_adopt,

@@ -376,6 +376,7 @@ struct executor *executor_slurm_create(uv_loop_t *loop, const struct executor_op
     struct executor_slurm *ex = memory_alloc(1, sizeof *ex);
     ex->base = (struct executor){.name = "slurm",
                                  .most = options->payload ? 1 : EXECUTOR_RUNS_MOST,
+                                 .foreign = options->payload != NULL,
                                  .apart = true,
                                  .widest = slurm_widest,
                                  .room = slurm_room,

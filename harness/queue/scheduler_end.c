@@ -274,7 +274,8 @@ int scheduler_record_end(struct scheduler *s, struct job *job, bool *plain, stru
                                   .not_before = v->next == RUN_QUEUED && v->wait ? scheduler_clock(s) + v->wait : 0};
         status = store_attempt_end(s->o.store, job->run, job->attempt, &exit, v->next, err);
     }
-    if (!status && v->next == RUN_DONE)
+    /* A payload that logged no step is no training, and owes no rows. */
+    if (!status && v->next == RUN_DONE && (!job->crew->executor->foreign || v->run.step > 0))
         status = store_note_gap(s->o.store, job->run, &v->gap, err);
     int end = store_group_end(s->o.store, !status, err);
     status = status ? status : end;

@@ -223,6 +223,7 @@ enum taking scheduler_start(struct scheduler *s, struct executor *ex, struct sta
     }
     crew->live = 1; /* while it is being made */
     crew->fresh = true;
+    memset(start->jobs, 0, sizeof start->jobs);
     bool fine = false;
     start->count = 1;
     int status = taking == TAKING_NEVER ? STATUS_OK : find_mates(s, start, &err);

@@ -17,7 +17,7 @@ static bool fill_pool(struct scheduler *s, int pool)
     int widest = ex->widest(ex, pool), passed = 0;
     while (!s->trouble[0] && ex->room(ex, pool) > 0) {
         struct error err = {0};
-        struct start start = {.count = 0};
+        struct start start; /* large: filled in as far as it is used */
         bool found = false;
         if (store_queue_next(s->o.store, s->o.sweep, pool, widest, scheduler_clock(s), passed, &start.runs[0], &found,
                              &err)) {
