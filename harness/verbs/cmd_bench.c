@@ -292,7 +292,6 @@ static int bench_exec(int argc, char **argv, struct error *err)
     if (!status)
         status = loaded_model_open(&l, a.run ? a.run : argv[1], &load, err);
     if (!status) {
-        a.options.threads = l.threads;
         a.precision = l.precision;
         a.cpu = strcmp(l.model.ops->name, "cuda") != 0;
         status = bench_loaded(&a, &l, err);

@@ -27,7 +27,7 @@ static int run(const char *path, const struct loaded_model_options *load, const 
     struct generate_options options = *o;
     options.sink = write_stream;
     options.arg = &stream;
-    options.threads = l.threads;
+    options.threads = load->threads;
     status = generate(&l.model, l.tokenizer, &options, &result, err);
     if ((utf8_stream_end(&stream) != 0 || putchar('\n') == EOF || fflush(stdout) != 0) && !status)
         status = error_set(err, STATUS_FAILED, "standard output: cannot write");
