@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
-# Install the Debian packages taper is built from and runs with; says what it installs, does nothing when all is there.
-#   ./setup.sh [test]     test: also what only tests use; without one of these the tests that need it are skipped by name
+# Install the Debian packages taper is built from, runs with, and is tested with; says what it installs, does nothing when
+# all is there.
+#   ./setup.sh [test]     test: also what only some tests use; without one of these they are skipped by name
 set -eu
 if [ $# -gt 1 ] || [ "${1:-test}" != test ]; then
     echo "setup.sh: want nothing or 'test', got '$*'" >&2
     exit 2
 fi
 needed=(
-    gcc make pkg-config libc6-dev           # building
+    gcc g++ make pkg-config libc6-dev       # building (C++ only for the tests of the CUDA kernels)
     libopenblas-openmp-dev                  # matrix products on the CPU
     libjansson-dev libyaml-dev libsqlite3-dev libuv1-dev libpcre2-dev libsodium-dev zlib1g-dev
     libxxhash-dev                           # digests of files
     libunistring-dev                        # Unicode's form C, for tokenizers that ask for it
     gnuplot-nox curl sqlite3                # figures, downloads, a shell for the database
+    libcmocka-dev                           # every test program
 )
 for_tests=(
-    libcmocka-dev                           # every test program
-    g++                                     # the CUDA kernels, compiled for the CPU
     clang-14 libclang-rt-14-dev libomp-14-dev # a second compiler
     valgrind                                # leaks
     slurm-wlm munge                         # a private cluster: docs/slurm.md
