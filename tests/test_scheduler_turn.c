@@ -103,12 +103,39 @@ static void an_end_that_is_not_stored(void **state)
     bed_close();
 }
 
+static int (*widest)(struct executor *ex, int pool);
+static uint64_t busy_until; /* uv_hrtime */
+
+/* The second pool is asked only when there is nothing in the first. */
+static int widest_late(struct executor *ex, int pool)
+{
+    while (pool == DEVICE_CUDA && uv_hrtime() < busy_until)
+        ;
+    return widest(ex, pool);
+}
+
+/* A delay that is over between the look at the queue and the question when to look again is not slept through. */
+static void a_delay_that_ends_within_a_turn(void **state)
+{
+    (void)state;
+    bed_open(1, 0.05);
+    widest = bed.executor.base.widest;
+    bed.executor.base.widest = widest_late;
+    bed_submit("a", 0, 0, "");
+    bed_turn();
+    busy_until = uv_hrtime() + 100000000;
+    bed_ends(0, OUTCOME_FAILED);
+    bed_until_started(2);
+    bed_close();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_end_and_the_next_start_are_one, bed_make, bed_drop),
         cmocka_unit_test_setup_teardown(a_start_that_is_not_stored, bed_make, bed_drop),
         cmocka_unit_test_setup_teardown(an_end_that_is_not_stored, bed_make, bed_drop),
+        cmocka_unit_test_setup_teardown(a_delay_that_ends_within_a_turn, bed_make, bed_drop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

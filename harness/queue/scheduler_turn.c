@@ -51,11 +51,12 @@ static void fill(struct scheduler *s)
         fill_pool(s, DEVICE_CUDA);
 }
 
-/* Come back when a delay is over. With nothing free, an end will bring us here again. */
-static void look_again(struct scheduler *s)
+/* Come back when a delay is over that was not yet at `now`, before the queue was looked at: one that ended since is
+ * among them. With nothing free, an end will bring us here again. */
+static void look_again(struct scheduler *s, int64_t now)
 {
     struct executor *ex = s->o.executors[0];
-    int64_t now = scheduler_clock(s), when = 0;
+    int64_t when = 0;
     uint64_t wait = scheduler_held(s);
     if (!wait && ex->room(ex, DEVICE_CPU) + ex->room(ex, DEVICE_CUDA) > 0 &&
         store_queue_delay(s->o.store, now, &when, NULL) == STATUS_OK && when > now)
@@ -148,6 +149,7 @@ static void close_turn(struct scheduler *s)
 void scheduler_on_turn(uv_timer_t *timer)
 {
     struct scheduler *s = timer->data;
+    const int64_t now = scheduler_clock(s);
     bool plain = true, fills = false;
     if (s->trouble[0])
         return; /* its timer records ends, and goes on */
@@ -164,7 +166,7 @@ void scheduler_on_turn(uv_timer_t *timer)
     if (!plain)
         scheduler_kick(s);
     else if (fills || scheduler_held(s))
-        look_again(s);
+        look_again(s, now);
     if (s->jobs && !uv_is_active((uv_handle_t *)&s->journal_timer))
         uv_timer_again(&s->journal_timer);
 }
