@@ -399,6 +399,7 @@ static int measure_prompt(const char *size, const struct model *m, int threads, 
     for (int t = 0; t < tokens; t++)
         ids[t] = some_token(m, t);
     int status = bench_model_create(&timed, m, SITES_INTERNAL, err);
+    const bool made = status == STATUS_OK;
     for (int k = 0; !status && k < WEIGHTS_KINDS; k++)
         status = decoder_create(
             &decoders[k], m,
@@ -424,7 +425,8 @@ static int measure_prompt(const char *size, const struct model *m, int threads, 
                fastest[WEIGHTS_KINDS] / fastest[k]);
     for (int k = 0; k < WEIGHTS_KINDS; k++)
         decoder_destroy(decoders[k]);
-    model_destroy(&timed);
+    if (made)
+        model_destroy(&timed);
     free(ids);
     return status;
 }

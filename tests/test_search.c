@@ -152,6 +152,27 @@ static void conditions_hold(void **state)
     spec_fini(&spec);
 }
 
+/* A share of the steps stays one, and steps are whole. */
+static void lengths(void **state)
+{
+    static const char *const rows[][2] = {
+        {"integer: [20%, 80%]", "%"}, {"uniform: [20%, 80%]", "%"}, {"uniform: [2, 9]", ""}, {"log: [2, 9]", ""}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct spec spec;
+        char *search = memory_format("{runs: 8, sample: {gate.end: {%s}}}", rows[i][0]);
+        load(&spec, search);
+        for (int k = 0; k < 8; k++) {
+            const char *value = spec_run_value(&spec, 6 * k, 1), *end = value + strspn(value, "0123456789");
+            if (i != 1)
+                assert_string_equal(end, rows[i][1]);
+            assert_string_equal(end + strcspn(end, "%"), rows[i][1]);
+        }
+        spec_fini(&spec);
+        free(search);
+    }
+}
+
 static void faults(void **state)
 {
     static const char *const rows[][2] = {
@@ -195,6 +216,7 @@ int main(void)
         cmocka_unit_test(sobol_is_even),   cmocka_unit_test(samples_are_pinned),
         cmocka_unit_test(distributions),   cmocka_unit_test(samples_are_paired_and_grow),
         cmocka_unit_test(conditions_hold), cmocka_unit_test(faults),
+        cmocka_unit_test(lengths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

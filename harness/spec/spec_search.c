@@ -15,7 +15,8 @@
 #include "harness/spec/spec_internal.h"
 
 enum kind { UNIFORM, LOG, INTEGER, NORMAL, CHOICE, KINDS };
-static const char *const kind_names[KINDS] = {"uniform", "log", "integer", "normal", "choice"};
+/* The kinds first. */
+static const char *const kind_words[] = {"uniform", "log", "integer", "normal", "choice", "when", NULL};
 
 struct drawn {
     const struct config_key *key;
@@ -85,7 +86,7 @@ static char *value_at(const struct drawn *d, double u)
         x = normal_at(d, u);
         break;
     }
-    return d->whole ? memory_format("%.0f", x) : memory_format("%.4g%s", x, d->percent ? "%" : "");
+    return memory_format(d->whole ? "%.0f%s" : "%.4g%s", x, d->percent ? "%" : "");
 }
 
 /* ------------------------------------------------------------------------------------------- reading */
@@ -189,14 +190,14 @@ static bool fits(struct spec_parse *p, struct drawn *d, const yaml_node_t *node)
 {
     const enum config_type type = d->key->type;
     const char *name = d->key->name;
-    d->whole = type == CONFIG_INT;
+    const bool whole = type == CONFIG_INT;
     if (d->kind == CHOICE)
         return true;
     if (type != CONFIG_INT && type != CONFIG_REAL && type != CONFIG_LENGTH && type != CONFIG_TARGET)
         yaml_fault_at(&p->reader, node, "%s: is no number; want choice: [...]", name);
-    else if (d->kind == UNIFORM && d->whole)
+    else if (d->kind == UNIFORM && whole)
         yaml_fault_at(&p->reader, node, "%s: is a whole number; want integer: [low, high]", name);
-    else if (d->kind == INTEGER && !d->whole && type != CONFIG_LENGTH)
+    else if (d->kind == INTEGER && !whole && type != CONFIG_LENGTH)
         yaml_fault_at(&p->reader, node, "%s: is not a whole number; want uniform: [low, high]", name);
     else
         return true;
@@ -206,7 +207,6 @@ static bool fits(struct spec_parse *p, struct drawn *d, const yaml_node_t *node)
 /* {log: [1e-4, 3e-2], when: {...}} */
 static bool read_drawn(struct spec_parse *p, const struct yaml_entry *entry, struct drawn *d, struct spec_axis *axis)
 {
-    static const char *const words[] = {"uniform", "log", "integer", "normal", "choice", "when", NULL};
     struct yaml_map map;
     bool good = true;
     int given = 0;
@@ -214,12 +214,12 @@ static bool read_drawn(struct spec_parse *p, const struct yaml_entry *entry, str
     for (int i = 0; i < map.count; i++) {
         const struct yaml_entry *e = &map.entries[i];
         int k = 0;
-        while (k < KINDS && strcmp(kind_names[k], e->key) != 0)
+        while (k < KINDS && strcmp(kind_words[k], e->key) != 0)
             k++;
         if (strcmp(e->key, "when") == 0) {
             read_when(p, axis, e->value);
         } else if (k == KINDS) {
-            yaml_unknown_key(&p->reader, e, entry->key, words);
+            yaml_unknown_key(&p->reader, e, entry->key, kind_words);
             good = false;
             given = 1;
         } else if (given++ == 0) {
@@ -230,8 +230,7 @@ static bool read_drawn(struct spec_parse *p, const struct yaml_entry *entry, str
     }
     if (given != 1 && entry->value->type == YAML_MAPPING_NODE)
         yaml_fault_at(&p->reader, entry->value, "%s: want one of uniform, log, integer, normal, choice", entry->key);
-    if (d->kind == INTEGER || (d->key->type == CONFIG_LENGTH && !d->percent))
-        d->whole = d->kind != CHOICE;
+    d->whole = d->kind == INTEGER || d->key->type == CONFIG_INT || (d->key->type == CONFIG_LENGTH && !d->percent);
     free(map.entries);
     return good && given == 1;
 }

@@ -114,7 +114,7 @@ static const struct option_row generate_options[] = {
     {"no-cache", 0, NULL, "run the whole window for every token: slow, for comparison"},
     {"tokenizer", 0, "DIR", "instead of `tokenizer` beside the checkpoint"},
     {"device", 0, "cpu|cuda", "cpu (the default) or cuda"},
-    OPTION_THREADS,
+    OPTION_THREADS_DECODING,
     {"stats", 0, NULL, "the speed, on standard error"},
     {0},
 };
