@@ -1,5 +1,6 @@
 # c * mean(s) of every site, a panel a variant: 1 means that the two branches of the taper agree there.
-# Depth runs from dark to light; attention norms solid, MLP norms dashed, those of V alone dotted, the final norm thick and orange.
+# Depth runs from dark to light; attention norms solid, MLP norms dashed, those of V alone dotted, the final norm thick
+# and orange.
 eval(frame)
 left = 58; right = 46; top = 68; bottom = 54 + 11 * caption_lines; between_x = 24; between_y = 30
 across = columns > 1 ? 2 : 1
@@ -31,12 +32,14 @@ do for [c=1:columns] {
     if (strlen(drawn(c, 1)) > 0 && lowest[cell(c, 1)] < low_of_all) { low_of_all = lowest[cell(c, 1)] }
 }
 decades = low_of_all > 0 && top_of_all > 100
-# The key names every site of up to nine blocks, else the first, middle and last block's.
-in_key(s) = s != gate_series && (blocks < 10 || !is_block(s) || block(s) == 0 || block(s) == blocks / 2 || block(s) == blocks - 1)
+# The key names every site where three rows hold them, else those of the first, middle and last block.
+key_across = int((width - 40) / 78)
+key_all = series - (gate_series > 0) <= 3 * key_across
+in_key(s) = s != gate_series && (key_all || !is_block(s) || block(s) == 0 || block(s) == blocks / 2 || block(s) == blocks - 1)
 
 set multiplot
 eval(before_key)
-set key maxrows 3 samplen 1.8 spacing 1.0 width 0 font ",8"
+set key maxrows 3 maxcols key_across samplen 1.8 spacing 1.0 width 0 font ",8"
 plot NaN notitle, for [s=1:series] keyentry with lines lc rgb shade(s) dt dashes(s) lw (is_block(s) ? 1.2 : 2.2) \
          title (in_key(s) ? short(s) : "")
 eval(after_key)

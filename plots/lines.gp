@@ -2,7 +2,8 @@
 # The figure sets: panels, panel_row[p] (the row of the data drawn there), panel_label[p], panel_over[p] (a row drawn
 # over it in thin dots, 0 for none), panel_scale[p] ("", "log", "wide": log where the values span three decades or
 # more, "zero": with a line at 0; log_y: all that can be), panel_empty[p] (what to say without values). Row 2 is the gate of every line, drawn
-# behind on an axis of its own; the steps at which a line's sites go are ticks of its colour at the bottom. A figure whose lines are not its groups sets name_columns: a lone one is named too.
+# behind on an axis of its own; the steps at which a line's sites go are ticks of its colour at the bottom. A figure whose
+# lines are not its groups sets name_columns: a lone one is named too.
 eval(frame)
 names_columns = columns > 1 || exists("name_columns")
 left = 66; right = 46; top = (names_columns ? 74 : 62) + key_more + mark_room; bottom = 54 + 11 * caption_lines; between_x = 52; between_y = 14

@@ -28,7 +28,7 @@ final AS (
 text AS (
     SELECT DISTINCT split FROM last WHERE split <> 'valid'
     UNION ALL SELECT 'valid' WHERE NOT EXISTS (SELECT 1 FROM last WHERE split <> 'valid'))
-SELECT r.grp, r.size, text.split, iif(text.split = 'valid', 'validation split', text.split) AS text, r.variant, r.seed,
+SELECT r.grp, r.size, r.params / 1e6 AS params, text.split, iif(text.split = 'valid', 'validation split', text.split) AS text, r.variant, r.seed,
     r.state, iif(r.state = 'done', e.loss, NULL) AS loss, e.loss_raw,
     iif(r.state = 'done' AND b.state = 'done', (e.loss - b.loss) / b.loss * 100, NULL) AS change,
     iif(r.is_base OR NOT EXISTS (SELECT 1 FROM base), 0, iif(b.state = 'done', b.loss, NULL)) AS pair,

@@ -77,10 +77,11 @@ check 'their figure has two parts, no two lines of one look alike' parts
 
 # ---- how far it is: a line on a terminal, redrawn and cleared in the end; nothing elsewhere
 on_terminal() { # TEXT COMMAND...: its standard error is a terminal, and TEXT is drawn there, then cleared
-    local text=$1
+    local text=$1 tty
     shift
     script -qec "$(printf '%q ' "$@") > '$T/o'" /dev/null < /dev/null > "$T/tty" 2>&1 || { cat "$T/tty"; return 1; }
-    grep -qF -- $'\r\e[K'"$text ..." "$T/tty" && [ "$(tail -c 4 "$T/tty" | od -An -c | tr -d ' \n')" = '\r033[K' ] ||
+    tty=$(< "$T/tty")
+    grep -qF -- $'\r\e[K'"$text ..." "$T/tty" && [[ ${tty##* ...} == $'\r\e[K'* ]] || # then what it has to say
         { od -c "$T/tty" | tail -20; return 1; }
 }
 quietly() { # COMMAND...: on a pipe

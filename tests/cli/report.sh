@@ -46,7 +46,7 @@ for id in table-tinystories table-decode table-last-token table-ablation table-r
     check "$id has rows" bash -c '"$TAPER" table '"$id"' --format json | grep -q "\"empty\": null"'
 done
 check 'table-gpt2 says why it is empty' \
-    bash -c '"$TAPER" table table-gpt2 | grep -q "^No rows: no run fine-tunes GPT-2"'
+    bash -c '"$TAPER" table table-gpt2 | grep -q "^No rows: no run of this home began with weights"'
 check 'and an empty CSV says so beside it' \
     bash -c '"$TAPER" table table-gpt2 --format csv 2>&1 > /dev/null | grep -q "table-gpt2: no rows: "'
 check 'the losses of a table are those of the runs' bash -c '

@@ -74,11 +74,11 @@ static void write_journal(struct fixture *f, const char *id, int variant, int se
         put_removals(out);
         put_removals(out); /* as a run does that was resumed from before them */
     }
-    fprintf(
-        out,
-        "{\"table\":\"run\",\"attempt\":1,\"step\":%d,\"state\":\"done\",\"params\":1,\"device\":\"cpu\",\"text\":\"\","
-        "\"val_loss\":%.9g}\n",
-        STEPS, fixture_tuned_loss(variant, TEXTS - 1, seed));
+    fprintf(out,
+            "{\"table\":\"run\",\"attempt\":1,\"step\":%d,\"state\":\"done\",\"params\":%d,\"device\":\"cpu\",\"text\":"
+            "\"\","
+            "\"val_loss\":%.9g}\n",
+            STEPS, sets ? 124439808 : 270912, fixture_tuned_loss(variant, TEXTS - 1, seed));
     fclose(out);
     fixture_append(f, id, journal, size);
     free(journal);
