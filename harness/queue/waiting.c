@@ -37,21 +37,25 @@ static const char groups_sql[] =
     "NOT EXISTS (SELECT 1 FROM sweep_run o JOIN sweep v ON v.name = o.sweep WHERE o.run = r.id AND o.wanted AND NOT "
     "v.paused) AS paused, "
     "CASE WHEN r.needs IS NULL THEN '' ELSE (SELECT n.state FROM run n WHERE n.id = r.needs) END AS needed, "
+    "coalesce((SELECT n.variant FROM run n WHERE n.id = r.needs AND n.state <> 'done'), '') AS stage, "
     "r.needs IN (SELECT id FROM never) AS hopeless, "
     "CASE WHEN r.not_before > bound.now AND r.not_before <= bound.now + 600000000 THEN r.not_before ELSE 0 END AS due, "
     "r.slots > w.slots AS wide FROM run r JOIN bound JOIN widest w ON w.wants = r.wants WHERE r.state = 'queued'), "
     "lined AS (SELECT *, sum(NOT paused AND needed IN ('', 'done') AND NOT due AND NOT wide) OVER (PARTITION BY wants "
     "ORDER BY priority DESC, position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS ahead FROM q) "
     "SELECT m.sweep, l.wants, l.slots, l.paused, l.needed, max(coalesce(l.hopeless, 0)), min(l.needs), min(l.due), "
-    "l.wide, count(DISTINCT l.id), min(coalesce(l.ahead, 0)), min(l.id) FROM lined l JOIN (SELECT DISTINCT sweep, run "
+    "l.wide, count(DISTINCT l.id), min(coalesce(l.ahead, 0)), min(l.id), l.stage, count(DISTINCT l.needs) FROM lined l "
+    "JOIN (SELECT DISTINCT sweep, run "
     "FROM sweep_run WHERE wanted) m ON m.run = l.id WHERE (:sweep IS NULL OR m.sweep = :sweep) AND (:run IS NULL OR "
-    "l.id = :run) GROUP BY m.sweep, l.wants, l.slots, l.paused, l.needed, coalesce(l.hopeless, 0), l.due > 0 AND NOT "
+    "l.id = :run) GROUP BY m.sweep, l.wants, l.slots, l.paused, l.needed, l.stage, coalesce(l.hopeless, 0), l.due > 0 "
+    "AND NOT "
     "l.wide, l.wide "
-    "ORDER BY m.sweep, l.wants, l.slots";
+    "ORDER BY m.sweep, l.wants, l.slots, min(l.position)";
 
 struct group {
     const char *sweep, *wants, *needed, *needs, *first;
-    int64_t slots, due, runs, ahead;
+    const char *stage; /* the variant of what is needed; of those runs there are needed_runs */
+    int64_t slots, due, runs, ahead, needed_runs;
     bool paused, hopeless, wide;
 };
 
@@ -116,11 +120,20 @@ static void say_due(struct store *store, const struct group *g, int64_t now, cha
 
 static void say_needs(const struct group *g, char *to, size_t room)
 {
-    bool over = strcmp(g->needed, "failed") == 0 || strcmp(g->needed, "cancelled") == 0;
-    snprintf(to, room, "for run %s, which is needed first and %s%s", g->needs,
-             g->hopeless && !over ? "can never start" : "is ", g->hopeless && !over ? "" : g->needed);
+    const bool over = strcmp(g->needed, "failed") == 0 || strcmp(g->needed, "cancelled") == 0;
+    const bool never = g->hopeless && !over, one = g->needed_runs == 1;
+    if (one)
+        snprintf(to, room, "for run %s, which is needed first and ", g->needs);
+    else
+        snprintf(to, room, "for %lld runs of variant %s, which are needed first and ", (long long)g->needed_runs,
+                 g->stage);
+    snprintf(to + strlen(to), room - strlen(to), "%s%s",
+             never ? "can never start"
+             : one ? "is "
+                   : "are ",
+             never ? "" : g->needed);
     if (over)
-        snprintf(to + strlen(to), room - strlen(to), " ('taper retry %s')", g->needs);
+        snprintf(to + strlen(to), room - strlen(to), " ('taper retry %s')", one ? g->needs : g->sweep);
 }
 
 static const char *say(struct store *store, const struct group *g, const json_t *pools, bool queue_paused, int64_t now,
@@ -181,7 +194,9 @@ static json_t *group_json(struct store *store, const struct store_rows *rows, co
                             .wide = store_rows_at(rows, 8).integer,
                             .runs = store_rows_at(rows, 9).integer,
                             .ahead = store_rows_at(rows, 10).integer,
-                            .first = text_at(rows, 11)};
+                            .first = text_at(rows, 11),
+                            .stage = text_at(rows, 12),
+                            .needed_runs = store_rows_at(rows, 13).integer};
     char what[700];
     const char *why = say(store, &g, pools, queue_paused, now, what, sizeof what);
     char *text = memory_format("%lld run%s of %s wait%s %s", (long long)g.runs, g.runs == 1 ? "" : "s", g.sweep,

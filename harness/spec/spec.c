@@ -289,11 +289,12 @@ static void read_sections(struct spec_parse *p, const struct yaml_map *map)
     static const struct {
         const char *name;
         void (*read)(struct spec_parse *p, const yaml_node_t *node);
-    } sections[] = {{"sweep", read_name},       {"base", spec_read_base},     {"variants", spec_read_variants},
-                    {"grid", spec_read_grid},   {"search", spec_read_search}, {"exclude", spec_read_exclude},
-                    {"after", spec_read_after}, {"run", spec_read_run},       {"compare", read_compare}};
-    static const char *const words[] = {"sweep",   "about", "base", "variants", "grid", "search",
-                                        "exclude", "after", "run",  "compare",  NULL};
+    } sections[] = {{"sweep", read_name},           {"base", spec_read_base},     {"variants", spec_read_variants},
+                    {"grid", spec_read_grid},       {"points", spec_read_points}, {"search", spec_read_search},
+                    {"exclude", spec_read_exclude}, {"after", spec_read_after},   {"run", spec_read_run},
+                    {"compare", read_compare}};
+    static const char *const words[] = {"sweep",  "about",   "base",  "variants", "grid",    "points",
+                                        "search", "exclude", "after", "run",      "compare", NULL};
     for (int i = 0; i < map->count; i++) {
         int w = 0;
         while (words[w] && strcmp(words[w], map->entries[i].key) != 0)
@@ -302,6 +303,7 @@ static void read_sections(struct spec_parse *p, const struct yaml_map *map)
             yaml_unknown_key(&p->reader, &map->entries[i], "the sweep", words);
     }
     const yaml_node_t *about = section(map, "about"), *grid = section(map, "grid");
+    grid = grid ? grid : section(map, "points");
     grid = grid ? grid : section(map, "search");
     const char *text = about ? yaml_scalar(&p->reader, about, "about") : NULL;
     p->spec->about = memory_string(text ? text : "");

@@ -7,7 +7,8 @@
  * Order of the runs: grid points as an odometer over the keys as written, the last one turning fastest, and for each
  * point every variant in the order written. So the variants of one point, which are compared with each other, start
  * together. Without variants there is one, named "default"; without a grid there is one point. With `search` all that
- * is there once for each sample, whose values belong to the point: sample 0 first, with its whole grid.
+ * is there once for each sample, whose values belong to the point: sample 0 first, with its whole grid. So it is with
+ * `points`, a list of values that go together, of which each stands where a sample would.
  *
  * Paths in data.corpus, data.tokenizer, data.valid and init.from are made absolute, from the directory the caller is
  * in, since a worker runs elsewhere. */
@@ -30,6 +31,7 @@ enum {
     SPEC_KEYS_MOST = 1024,     /* keys of one mapping, merged ones too */
     SPEC_RUNS_MOST = 100000,   /* points of the grid times variants, before exclude */
     SPEC_NAME = 65,            /* sweep and variant names: at most 64 bytes */
+    SPEC_POINTS_MOST = 1000,   /* mappings of `points` */
     SPEC_BENCH_MOST = 32,      /* values of one bench list */
     SPEC_PACK_MOST = 64,       /* runs that share a worker */
 };
@@ -64,8 +66,8 @@ struct spec_condition {
     int count;
 };
 
-/* A key of the grid, or one that `search` draws: then it has a value for each sample, and only where its conditions
- * hold. Those of the grid come first. */
+/* A key of the grid, or one that `search` draws or `points` lists: then it has a value for each sample, and only where
+ * its conditions hold. Those of the grid come first. */
 struct spec_axis {
     const struct config_key *key;
     char **values; /* as text that config_set takes */
@@ -101,7 +103,7 @@ struct spec {
     struct spec_axis *axes;
     struct spec_variant *variants;
     int axis_count, variant_count;
-    int64_t samples; /* of `search`; 1 without */
+    int64_t samples; /* of `search`, or points of `points`; 1 without */
     struct spec_initial *initials;
     int initial_count;
     struct spec_after after;

@@ -123,9 +123,12 @@ static void check_drawn(struct spec_parse *p)
 {
     for (int a = 0; a < p->spec->axis_count; a++)
         if (p->spec->axes[a].sampled && !is_drawn(p->spec, &p->spec->axes[a]))
-            yaml_fault_place(&p->reader, p->grid_line, p->grid_column,
-                             "search: %s is drawn for no run: its variants set it themselves, or `when` never holds",
-                             p->spec->axes[a].key->name);
+            yaml_fault_place(
+                &p->reader, p->grid_line, p->grid_column,
+                p->points_given
+                    ? "points: %s counts for no run: the variants set it themselves"
+                    : "search: %s is drawn for no run: its variants set it themselves, or `when` never holds",
+                p->spec->axes[a].key->name);
 }
 
 static bool excludes(const struct spec_exclusion *x, const struct config *cfg, int variant)
@@ -241,7 +244,10 @@ void spec_expand(struct spec_parse *p)
     for (int a = 0; a <= spec->axis_count; a++) {
         if (points * spec->variant_count > SPEC_RUNS_MOST) {
             yaml_fault_place(&p->reader, p->grid_line, p->grid_column, "%s the variants make more than %d runs",
-                             spec->samples > 1 ? "the grid, the samples and" : "the grid and", SPEC_RUNS_MOST);
+                             spec->samples == 1 ? "the grid and"
+                             : p->points_given  ? "the grid, the points and"
+                                                : "the grid, the samples and",
+                             SPEC_RUNS_MOST);
             return;
         }
         if (a < spec->axis_count && !spec->axes[a].sampled)

@@ -21,7 +21,7 @@ struct spec_parse {
     const char *directory; /* where relative paths start */
     struct spec_exclusion *exclusions;
     int exclusion_count;
-    bool variants_given;
+    bool variants_given, points_given;
     int grid_line, grid_column; /* of the section, or of the document */
 };
 
@@ -29,6 +29,7 @@ struct spec_parse {
 void spec_read_base(struct spec_parse *p, const yaml_node_t *node);
 void spec_read_variants(struct spec_parse *p, const yaml_node_t *node);
 void spec_read_grid(struct spec_parse *p, const yaml_node_t *node);
+void spec_read_points(struct spec_parse *p, const yaml_node_t *node);  /* after the grid */
 void spec_read_search(struct spec_parse *p, const yaml_node_t *node);  /* after the grid */
 void spec_read_exclude(struct spec_parse *p, const yaml_node_t *node); /* after the variants */
 void spec_read_after(struct spec_parse *p, const yaml_node_t *node);

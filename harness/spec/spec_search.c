@@ -301,6 +301,10 @@ void spec_read_search(struct spec_parse *p, const yaml_node_t *node)
     struct search s = {0};
     const yaml_node_t *sample = NULL;
     struct yaml_map map;
+    if (p->points_given) {
+        yaml_fault_at(&p->reader, node, "search: want this or points, got both");
+        return;
+    }
     yaml_flatten(&p->reader, node, "search: want a mapping of sample, runs, seed, sobol", 2, &map);
     for (int i = 0; i < map.count; i++) {
         const struct yaml_entry *e = &map.entries[i];

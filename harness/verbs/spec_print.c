@@ -5,6 +5,7 @@
 
 #include "harness/daemon/submit.h"
 #include "harness/verbs/cmd_data.h"
+#include "harness/verbs/spec_tree.h"
 #include "core/base/memory.h"
 
 struct printing {
@@ -20,16 +21,23 @@ static void add_key(struct printing *p, const struct config_key *key)
     p->keys[p->count++] = key;
 }
 
-static struct listing *begin(const struct printing *p, bool ids, bool states, FILE *out, enum listing_format format)
+/* What stands beside the keys. */
+struct beside {
+    bool ids, needs, states;
+};
+
+static struct listing *begin(const struct printing *p, struct beside with, FILE *out, enum listing_format format)
 {
-    const char *names[CONFIG_KEYS_MOST + 3];
+    const char *names[CONFIG_KEYS_MOST + 4];
     int count = 0;
-    if (ids)
+    if (with.ids)
         names[count++] = "run";
     names[count++] = "variant";
     for (int i = 0; i < p->count; i++)
         names[count++] = p->keys[i]->name;
-    if (states)
+    if (with.needs)
+        names[count++] = "needs";
+    if (with.states)
         names[count++] = "state";
     return listing_begin(out, format, names, count);
 }
@@ -93,24 +101,51 @@ static int name_run(const struct spec *spec, int64_t i, store_digests *digests, 
     return STATUS_OK;
 }
 
+static void put_variant(struct listing *t, const char *name, int depth)
+{
+    char *text = memory_format("%*s%s%s", depth > 1 ? 3 * (depth - 1) : 0, "", depth ? "└─ " : "", name);
+    listing_text(t, text);
+    free(text);
+}
+
+static void list_keys(struct printing *p, const struct spec *spec)
+{
+    for (int a = 0; a < spec->axis_count; a++)
+        add_key(p, spec->axes[a].key);
+    for (int v = 0; v < spec->variant_count; v++)
+        for (int i = 0; i < spec->variants[v].count; i++)
+            add_key(p, spec->variants[v].pairs[i].key);
+}
+
+/* The run that run i needs, by name. */
+static int put_needs(struct listing *t, const struct spec *spec, int64_t needed, store_digests *digests,
+                     struct data_digests *data, struct error *err)
+{
+    struct config cfg;
+    char id[CONFIG_ID];
+    const int status = needed < 0 ? STATUS_OK : name_run(spec, needed, digests, data, &cfg, id, err);
+    listing_text(t, status || needed < 0 ? NULL : id);
+    return status;
+}
+
 int spec_print(const struct spec *spec, store_digests *digests, struct store *s, FILE *out, enum listing_format format,
                int64_t *doubles, struct error *err)
 {
     struct printing p = {.count = 0};
     struct data_digests data = {.known = false};
+    struct spec_tree tree;
     char id[CONFIG_ID] = "", text[CONFIG_TEXT];
-    for (int a = 0; a < spec->axis_count; a++)
-        add_key(&p, spec->axes[a].key);
-    for (int v = 0; v < spec->variant_count; v++)
-        for (int i = 0; i < spec->variants[v].count; i++)
-            add_key(&p, spec->variants[v].pairs[i].key);
-    bool states = digests && s;
-    struct listing *t = begin(&p, digests != NULL, states, out, format);
+    list_keys(&p, spec);
+    spec_tree_make(&tree, spec);
+    const bool people = format == LISTING_TEXT; /* they see the tree, others are told the names */
+    const struct beside with = {digests != NULL, digests && tree.stages && !people, digests && s};
+    struct listing *t = begin(&p, with, out, format);
     struct member *members = memory_alloc((size_t)spec->run_count + 1, sizeof *members);
     int64_t named = 0;
     int status = STATUS_OK;
-    for (int64_t i = 0; !status && i < spec->run_count; i++) {
+    for (int64_t row = 0; !status && row < spec->run_count; row++) {
         struct config cfg;
+        const int64_t i = people ? tree.run[row] : row;
         int variant = spec_run(spec, i, &cfg);
         if (digests)
             status = name_run(spec, i, digests, &data, &cfg, id, err);
@@ -121,14 +156,17 @@ int spec_print(const struct spec *spec, store_digests *digests, struct store *s,
             memcpy(members[named].id, id, sizeof id);
             members[named++].variant = variant;
         }
-        listing_text(t, spec->variants[variant].name);
+        put_variant(t, spec->variants[variant].name, people ? tree.depth[row] : 0);
         for (int k = 0; k < p.count; k++)
             listing_text(t, config_get(&cfg, p.keys[k], text));
-        if (states)
+        if (with.needs)
+            status = put_needs(t, spec, tree.needs[i], digests, &data, err);
+        if (with.states)
             put_state(t, s, id);
     }
     *doubles = count_doubles(members, named);
     free(members);
+    spec_tree_fini(&tree);
     int end = listing_end(t, status ? NULL : err);
     return status ? status : end;
 }

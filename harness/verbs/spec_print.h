@@ -9,8 +9,9 @@
 #include "harness/base/listing.h"
 
 /* One row a run: its id (left out when digests is NULL), variant, and the value of every key that the grid or a
- * variant sets. With a store (may be NULL) also the state the run is in there, blank when it is new.
- * *doubles: the rows that are the run of an earlier row under the same variant's name; 0 without digests. */
+ * variant sets. Text has a run that needs another behind it, indented; other formats say its name (needs). With a store
+ * (may be NULL) also the state the run is in there, blank when it is new. *doubles: the rows that are the run of an
+ * earlier row under the same variant's name; 0 without digests. */
 int spec_print(const struct spec *spec, store_digests *digests, struct store *s, FILE *out, enum listing_format format,
                int64_t *doubles, struct error *err);
 

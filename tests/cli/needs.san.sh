@@ -21,6 +21,16 @@ dry() { "$TAPER" run --dry-run --json "$1" | grep -o '"run":"[0-9a-f]*","variant
 
 dry "$T/sweep.yaml" > "$T/a"
 check 'eight runs of eight names' [ "$(sort -u "$T/a" | wc -l)" -eq 8 ]
+stages() { "$TAPER" run --dry-run "$T/sweep.yaml" | awk 'NR > 2 { $1 = ""; print }' | sed -nE 's/^ (.*[a-z]) +[01] .*/\1/p' | tr -d ' ' | paste -sd' '; }
+check 'the dry run shows them as a tree' same 'pretrain └─tuned └─tuned.plain └─again pretrain └─tuned └─tuned.plain └─again' "$(stages)"
+check '... and as JSON with the names' same "$(sed -n 's/"run":\("[^"]*"\),"variant":"pretrain"/\1 2/p' "$T/a" | sort)" \
+    "$("$TAPER" run --dry-run --json "$T/sweep.yaml" | jq -r '.[] | select(.["init.run"] == "pretrain") | "\"" + .needs + "\""' |
+        sort | uniq -c | awk '{ print $2, $1 }')"
+check '... null where nothing is needed' same 2 "$("$TAPER" run --dry-run --json "$T/sweep.yaml" | jq '.[] | select(.needs == null) | .variant' | grep -c pretrain)"
+"$TAPER" submit "$T/sweep.yaml" > "$T/out" 2>&1
+check 'the status says what waits for what' bash -c '"$TAPER" status > "$1/s" &&
+    grep -qF "4 runs of stages wait for 2 runs of variant pretrain, which are needed first and are queued" "$1/s" &&
+    grep -qF "2 runs of stages wait for 2 runs of variant tuned.plain, which are needed first" "$1/s"' - "$T"
 check 'run' "$TAPER" run --slots cpu:2 "$T/sweep.yaml"
 query "SELECT '\"run\":\"' || id || '\",\"variant\":\"' || variant || '\"' FROM run" | sort > "$T/b"
 check 'under the names that were said' cmp "$T/a" "$T/b"
