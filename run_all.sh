@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # From a bare Debian machine to the paper's tables and figures, made from runs trained here.
 #   ./run_all.sh        the demo sweep on this machine's cores, then every table, figure and the report: results/out
+#   ./run_all.sh finetune   the same for fine-tuning: a small GPT-2 made here, tuned as the paper's four rows:
+#                       results/out/finetune
 #   ./run_all.sh test   set up, build, run every test (after ./setup.sh test also those of clang, valgrind, Slurm)
-#   ./run_all.sh full   the paper's sweeps, for GPUs
+#   ./run_all.sh full   the paper's sweeps, for GPUs; GPT-2's where models/ and texts/ are (experiments/gpt2.yaml)
 # Run again it reuses what is done; interrupted, it goes on. TAPER_HOME says where the runs live (results/home), TAPER_OUT
 # where the results go (results/out), TAPER_SLOTS what runs at once (cpu:N with N the processors).
 set -eu
@@ -38,18 +40,21 @@ sweep() {
     ./taper wait "${names[@]}" || echo "run_all.sh: not every run is done; the tables say which"
 }
 
+# SWEEP TABLE [FOLDER]: every table, figure and the report; with a folder below the others' those of the sweep alone. TABLE
+# is shown here.
 results() {
-    local out=${TAPER_OUT:-results/out}
+    local out=${TAPER_OUT:-results/out}${3:+/$3} only=()
+    [ -z "${3:-}" ] || only=(--sweep "$1")
     mkdir -p "$out"
-    ./taper table all --format md --out "$out"
-    ./taper table all --format csv --out "$out"
-    ./taper table all --format tex --out "$out"
-    ./taper plot all --format svg --out "$out"
-    ./taper plot all --format png --out "$out"
-    ./taper plot all --format pdf --out "$out"
-    ./taper report --out "$out/report.html"
+    ./taper table all --format md --out "$out" "${only[@]}"
+    ./taper table all --format csv --out "$out" "${only[@]}"
+    ./taper table all --format tex --out "$out" "${only[@]}"
+    ./taper plot all --format svg --out "$out" "${only[@]}"
+    ./taper plot all --format png --out "$out" "${only[@]}"
+    ./taper plot all --format pdf --out "$out" "${only[@]}"
+    ./taper report --out "$out/report.html" "${only[@]}"
     echo
-    ./taper table table-tinystories --sweep "$1"
+    ./taper table "$2" --sweep "$1"
     echo
     echo "run_all.sh: tables and figures are in $out, the report is $out/report.html"
 }
@@ -67,16 +72,28 @@ test)
 demo)
     build
     sweep experiments/demo.yaml
-    results demo
+    results demo table-tinystories
+    ;;
+finetune)
+    build
+    ./taper data fetch novels
+    sweep experiments/gpt2-demo.yaml
+    results gpt2-demo table-gpt2 finetune
     ;;
 full)
     build
     TAPER_SLOTS=${TAPER_SLOTS:-gpu:1}
     sweep experiments/tinystories.yaml experiments/ablation-gate.yaml experiments/ablation-lambda.yaml experiments/decode.yaml
-    results tinystories
+    results tinystories table-tinystories
+    if [ -d models/gpt2 ] && [ -e texts/openwebtext ]; then
+        sweep experiments/gpt2.yaml
+        results gpt2 table-gpt2 finetune
+    else
+        echo "run_all.sh: no models/gpt2 or texts/openwebtext here, so GPT-2 is not fine-tuned (experiments/gpt2.yaml says what is wanted)"
+    fi
     ;;
 *)
-    echo "usage: ./run_all.sh [test|full]" >&2
+    echo "usage: ./run_all.sh [finetune|test|full]" >&2
     exit 2
     ;;
 esac

@@ -177,7 +177,7 @@ static void the_paper_s_sweeps_load(void **state)
     } specs[] = {{"experiments/demo.yaml", 36},          {"experiments/first.yaml", 6},
                  {"experiments/probe.yaml", 64},         {"experiments/tinystories.yaml", 120},
                  {"experiments/ablation-gate.yaml", 24}, {"experiments/ablation-lambda.yaml", 33},
-                 {"experiments/decode.yaml", 6}};
+                 {"experiments/decode.yaml", 6},         {"experiments/gpt2-demo.yaml", 15}};
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
         struct spec spec;
         GOOD(spec_load(&spec, specs[i].path, stderr, err));

@@ -17,14 +17,29 @@ check 'the gate of a step is the share of sites that are left' \
     bash -c 'grep "\"table\":\"step\".*\"step\":8," "$1" | grep -q "\"gate\":0.571428571," &&
         grep "\"table\":\"step\"" "$1" | tail -1 | grep -q "\"gate\":0.0,"' - "$T/whole/journal.jsonl"
 
-"$TAPER" train "$T/whole/config.json" --out "$T/killed" > "$T/out" 2>&1 &
-until grep -q '"step":11' "$T/killed/journal.jsonl" 2> /dev/null || ! kill -0 $! 2> /dev/null; do sleep 0.01; done
-kill -9 $! 2> /dev/null
-wait $! 2> /dev/null
+# Killed again and again: before the first removal, at one, between those of a kind and of two kinds, before the last. Steps
+# are made long enough for the signal to come in time.
 resume() { "$TAPER" train "$1/config.json" --out "$1" --resume; }
-check 'a killed run goes on' resume "$T/killed"
-check 'and ends with the same bytes' cmp "$T/whole/checkpoint.safetensors" "$T/killed/checkpoint.safetensors"
-check 'and the same removals' same "$(removals "$T/whole")" "$(removals "$T/killed")"
+check 'trains with longer steps' train long "${gpt2[@]}" train.batch=400 checkpoint.every=4
+killed_after() { # STEP OPTION...: started, and killed once the journal has the step
+    local step=$1 pid
+    shift
+    "$TAPER" train "$T/long/config.json" --out "$T/killed" "$@" > "$T/out" 2>&1 &
+    pid=$!
+    until grep -q "\"table\":\"step\".*\"step\":$step," "$T/killed/journal.jsonl" 2> /dev/null || ! kill -0 $pid 2> /dev/null; do
+        read -rt 0.005 <> <(:)
+    done
+    kill -9 $pid
+    wait $pid 2> /dev/null
+    [ $? = 137 ] && ! grep -q '"table":"run"' "$T/killed/journal.jsonl"
+}
+check 'killed before the first removal' killed_after 2
+for step in 4 7 9 12 16; do
+    check "resumed, and killed after step $step" killed_after $step --resume
+done
+check 'resumed it ends' resume "$T/killed"
+check 'with the same bytes' cmp "$T/long/checkpoint.safetensors" "$T/killed/checkpoint.safetensors"
+check 'and the same removals' same "$(removals "$T/long")" "$(removals "$T/killed")"
 
 check 'folds' "$TAPER" fold "$T/whole" "$T/folded"
 check 'with the same loss' same "$(loss "$T/whole")" "$(loss "$T/folded" --tokenizer "$T/whole/tokenizer")"
