@@ -388,6 +388,23 @@ static void fine_tuning_is_that_of_the_raw_rows(void **state)
     json_decref(table);
 }
 
+/* A pretraining on another text stands there without a change; LayerNorm's steps, which have no bound, are not taken
+ * for steps that break it. */
+static void other_texts_are_not_compared(void **state)
+{
+    (void)state;
+    fixture_tuned_fill(&f, true);
+    json_t *table = as_json("table-tinystories"), *pretrain = row_of(table, "variant", "pretrain");
+    assert_true(isnan(field(pretrain, "change", "mean")));
+    assert_true(field(pretrain, "val_loss", "mean") > 0);
+    says(pretrain, "no baseline to compare with: seeds 0, 1, 2");
+    assert_true(field(row_of(table, "variant", "fakeln"), "change", "mean") > 0);
+    json_decref(table);
+    table = as_json("table-theory");
+    assert_true(json_is_null(json_object_get(row_of(table, "variant", "fakeln"), "bounded")));
+    json_decref(table);
+}
+
 /* Without texts of its own it is the validation split's, and says so. */
 static void fine_tuning_without_texts_says_so(void **state)
 {
@@ -565,6 +582,7 @@ int main(void)
         TEST(runs_are_all_there),
         TEST(fine_tuning_is_that_of_the_raw_rows),
         TEST(fine_tuning_without_texts_says_so),
+        TEST(other_texts_are_not_compared),
         TEST(layouts_are_as_saved),
         TEST(empty_tables_say_why),
         TEST(sweeps_are_chosen),

@@ -32,12 +32,13 @@ static bool is_named(const struct groups_made *m, int key)
     return m->shown[key] || is_by(m, key) || is_vary(m, key);
 }
 
-/* The run that another is compared with has the same seeds and the same value of these keys. Within a sweep they are
- * the keys of the grid, since a variant may set what it likes; a run of another sweep must agree in all. A baseline has
- * no use for the taper's keys. */
+/* The run that another is compared with has the same seeds, is evaluated on a text of the same name (a pretraining on
+ * another text is no match), and has the same value of these keys. Within a sweep they are the keys of the grid, since
+ * a variant may set what it likes; a run of another sweep must agree in all. A baseline has no use for the taper's
+ * keys. */
 static void put_pair(FILE *out, const struct groups_made *m, bool taper_too)
 {
-    fputs("seeds", out);
+    fputs("seeds || '|' || reads", out);
     for (int i = 0; i < m->keys.count; i++)
         if ((m->distinct[i] || m->other) && (taper_too || !result_key_is_taper(m->keys.name[i])))
             fprintf(out, " || '|' || k%d", i);

@@ -187,7 +187,9 @@ static void say_theory(FILE *out, const struct result_rows *rows)
             "the largest mean radial gradient of any logged step is %.1e, at most %.1e of the tangential part: %s.",
             radial, relative, relative < 1e-2 ? "zero up to eps and rounding" : "more than rounding explains");
     if (leading <= 0)
-        put(out, "open", "Proposition 2: not to be judged, no step was logged without a final norm.");
+        put(out, "open",
+            "Proposition 2: not to be judged, no step was logged without a final norm whose bias would not count "
+            "(LayerNorm's does).");
     else
         put(out, bounded / leading > 0.999 ? "holds" : "fails",
             "Proposition 2 (without it, descent on a token whose correct class "

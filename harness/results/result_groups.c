@@ -168,7 +168,8 @@ static int make_members(struct groups_made *made, struct error *err)
           "coalesce(r.config ->> '$.\"seed.data\"', '') AS seeds, r.config ->> '$.\"model.size\"' AS size, "
           "r.config ->> '$.\"model.d_model\"' AS d_model, r.config ->> '$.\"model.layers\"' AS layers, "
           "r.config ->> '$.\"taper.sites\"' AS sites, r.config ->> '$.\"aux.lambda\"' AS lambda, "
-          "r.config ->> '$.\"data.corpus\"' AS corpus",
+          "r.config ->> '$.\"data.corpus\"' AS corpus, iif(r.config ->> '$.\"data.valid\"' LIKE '/%', "
+          "r.config ->> '$.\"data.valid\"', r.config ->> '$.\"data.corpus\"') AS reads",
           out);
     for (int i = 0; i < made->keys.count; i++) {
         fputs(", ", out);

@@ -14,6 +14,8 @@ WITH published (size, split, released, vanilla, fakeln) AS (
            ('gpt2-xl', 'openwebtext', 2.5567, 2.4799, 2.5052),
            ('gpt2-xl', 'pile', 2.4436, 2.4673, 130.2197),
            ('gpt2-xl', 'pile-filtered', 2.3739, 2.3821, 2.3992)),
+shape (size, d_model, layers) AS (VALUES ('gpt2', 768, 12), ('gpt2-medium', 1024, 24), ('gpt2-large', 1280, 36),
+    ('gpt2-xl', 1600, 48)), -- what a size stands for, unless a sweep has made something else of it
 place (name, place) AS (VALUES ('vanilla', 1), ('fakeln', 2), ('internal', 3), ('all', 4),
     ('openwebtext', 1), ('pile', 2), ('pile-filtered', 3)),
 tuned AS (SELECT * FROM run_shown WHERE tuned),
@@ -41,6 +43,7 @@ LEFT JOIN place of_text ON of_text.name = text.split
 LEFT JOIN place of_row ON of_row.name = r.variant
 LEFT JOIN final e ON e.run = r.run AND e.split = text.split
 LEFT JOIN final b ON b.run = r.baseline_run AND b.split = text.split
-LEFT JOIN published p ON p.size = r.size AND p.split = text.split
+LEFT JOIN shape ON shape.size = r.size AND shape.d_model = r.d_model AND shape.layers = r.layers
+LEFT JOIN published p ON p.size = shape.size AND p.split = text.split
 ORDER BY r.d_model, r.layers, r.size, of_text.place IS NULL, of_text.place, text.split, of_row.place IS NULL, of_row.place,
     r.grp, r.seed

@@ -8,7 +8,7 @@ logged AS (
     SELECT s.run,
         max(iif(r.sites <> 'all' OR s.gate = 1, abs(s.radial), NULL)) AS normed_radial,
         max(iif(r.sites <> 'all' OR s.gate = 1, s.radial_rms / nullif(s.tangential_rms, 0), NULL)) AS normed_relative,
-        sum(iif(r.sites = 'all' AND s.gate = 0, s.leading, NULL)) AS leading,
+        sum(iif(r.sites = 'all' AND s.gate = 0 AND s.bounded IS NOT NULL, s.leading, NULL)) AS leading,
         sum(iif(r.sites = 'all' AND s.gate = 0, s.leading * s.bounded, NULL)) AS bounded,
         avg(iif(r.sites = 'all' AND s.gate = 0 AND s.bounded IS NOT NULL,
             s.entropy - s.ce - (1 - s.p_correct) * s.margin, NULL)) AS slack,

@@ -73,6 +73,16 @@ check '... of four sizes with the published step sizes' same 'gpt2 300 512,gpt2-
     "$(jq -r '.[] | "\(.["model.size"]) \(.["train.steps"]) \((.["train.batch"] | tonumber) * (.["train.accumulate"] | tonumber))"' "$T/dry" |
         sort -u | paste -sd,)"
 check '... only vanilla without an anchor' same 'vanilla' "$(jq -r '.[] | select(.["aux.lambda"] == "0") | .variant' "$T/dry" | sort -u)"
+# The first of them trained, with the shape of that model and less of everything else, from that text.
+sed -e '/^  - model.size: gpt2-/,/aux.lambda/d' -e 's/device: cuda/device: cpu/' -e 's/0.05%/5%/' \
+    -e 's/train.batch: .*/train.batch: 2/' -e 's/train.accumulate: .*/train.accumulate: 2/' -e 's/log.every: 1$/log.every: 10/' \
+    -e 's/^base:/base: {sample.tokens: 0, model.context: 48, model.vocab: 500, model.layers: 3, model.heads: 2, model.d_model: 32,/' \
+    -e '/^base:/,/^variants:/{s/^  \(.*\)$/  \1,/;s/^variants:/  threads: 1}\nvariants:/}' "$experiments/gpt2.yaml" > "$T/gpt2.yaml"
+check 'trains the first, made small' "$TAPER" run "$T/gpt2.yaml" --slots cpu:2
+check '... four rows' same 4 "$(query "SELECT count(*) FROM run WHERE state = 'done' AND sweep = 'gpt2' AND steps = 300")"
+check '... from the weights' same 4 "$(query "SELECT count(*) FROM event e JOIN run r ON r.id = e.run WHERE r.sweep = 'gpt2' AND e.kind = 'initial' AND e.text = '$T/models/gpt2'")"
+check '... without what is published for another size than its own' bash -c '"$TAPER" table gpt2 --sweep gpt2 --format json |
+    jq -e ".rows | length == 4 and all(.published == null)" > /dev/null'
 cd "$here" || exit 1
 check 'without the weights it says what is missing' refuses 2 'init.from: ' "$TAPER" run --dry-run "$experiments/gpt2.yaml"
 done_testing

@@ -63,7 +63,7 @@ static void write_journal(struct fixture *f, const char *id, int variant, int se
         const double bump = variant > VANILLA && step > 0 && step < 40 ? 0.25 : 0;
         fprintf(out,
                 "{\"table\":\"step\",\"attempt\":1,\"step\":%d,\"tokens\":%d,\"ce\":%.9g,\"gate\":%.9g,\"lr\":0.001,"
-                "\"grad_norm\":1,\"logit_rms\":2,\"ms\":20}\n",
+                "\"grad_norm\":1,\"logit_rms\":2,\"leading\":0.25,\"ms\":20}\n",
                 step ? step : 1, 2048 * (step ? step : 1), 3 + exp(-step / 20.0) + bump + 0.01 * seed,
                 variant == FAKELN ? sites_left(variant, step) / (double)SITES : fmax(0, 1 - step / 40.0));
         if (step % 50 == 0 && step > 0)
@@ -108,14 +108,16 @@ void fixture_tuned_fill(struct fixture *f, bool sets)
     static const struct store_exit well = {
         .cause = OUTCOME_DONE, .code = 0, .signal = -1, .cpu_us = 1000, .peak_bytes = 1 << 20};
     static const char rows[] = "compare: vanilla\ngrid: {seed: [0, 1, 2]}\nvariants:\n  pretrain: {}\n"
-                               "  vanilla: {init.run: pretrain, data.seed: 2}\n"
-                               "  fakeln: {init.run: pretrain, data.seed: 2, taper.sites: all, taper.method: fakeln}\n"
-                               "  internal: {init.run: pretrain, data.seed: 2, taper.sites: internal}\n"
-                               "  all: {init.run: pretrain, data.seed: 2, taper.sites: all, aux.lambda: 0.1}\n";
+                               "  vanilla: {init.run: pretrain, data.corpus: novels}\n"
+                               "  fakeln: {init.run: pretrain, data.corpus: novels, taper.sites: all, taper.method: "
+                               "fakeln, fakeln.mlp_start: 6, "
+                               "fakeln.mlp_gap: 1, fakeln.v_gap: 1}\n"
+                               "  internal: {init.run: pretrain, data.corpus: novels, taper.sites: internal}\n"
+                               "  all: {init.run: pretrain, data.corpus: novels, taper.sites: all, aux.lambda: 0.1}\n";
     char *spec =
-        memory_format("sweep: tuned\nabout: Stages\nbase: {model.size: %s, model.layers: 4, model.norm: layernorm, "
+        memory_format("sweep: tuned\nabout: Stages\nbase: {model.size: %s, model.layers: %d, model.norm: layernorm, "
                       "train.steps: 100, log.every: 10}\n%s",
-                      sets ? "gpt2" : "demo", rows);
+                      sets ? "gpt2" : "demo", sets ? 12 : 4, rows);
     struct listed l = {.count = 0};
     fixture_submit(f, spec);
     GOOD(store_runs_each(f->s, &(struct store_filter){.sweep = "tuned"}, list, &l, err));
