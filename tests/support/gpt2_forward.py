@@ -4,7 +4,7 @@
     gpt2_forward.py plain|transformers FOLDER TOKENS
 
 plain: GPT-2's forward by its published architecture, in Python's own double precision, with nothing but the standard
-library. transformers: as Hugging Face's loader has it; exit status 77 where torch or transformers is not installed.
+library. transformers: as Hugging Face's loader has it, with torch or flax; exit status 77 where these are not installed.
 TOKENS as `taper data encode` writes it (docs/formats.md).
 """
 import json
@@ -80,6 +80,14 @@ def attention(rows, heads):
     return out
 
 
+def mean_loss(rows, targets):
+    loss = 0.0
+    for logits, target in zip(rows, targets):
+        most = max(logits)
+        loss += most + math.log(math.fsum(math.exp(z - most) for z in logits)) - logits[target]
+    return loss / len(targets)
+
+
 def plain(folder, ids):
     with open(os.path.join(folder, "config.json")) as f:
         config = json.load(f)
@@ -103,26 +111,35 @@ def plain(folder, ids):
         hidden = [[gelu_new(v) for v in x] for x in linear("mlp.c_fc", normed("ln_2"))]
         stream = add(linear("mlp.c_proj", hidden))
     head = w.get("lm_head.weight", w["wte.weight"])
-    loss = 0.0
-    for x, target in zip(stream, ids[1:]):
-        x = norm(x, w["ln_f.weight"], w["ln_f.bias"], eps)
-        logits = [dot(x, row) for row in head]
-        most = max(logits)
-        loss += most + math.log(math.fsum(math.exp(z - most) for z in logits)) - logits[target]
-    return loss / (len(ids) - 1)
+    stream = [norm(x, w["ln_f.weight"], w["ln_f.bias"], eps) for x in stream]
+    return mean_loss([[dot(x, row) for row in head] for x in stream], ids[1:])
+
+
+def by_torch(folder, ids):
+    import torch
+    from transformers import GPT2LMHeadModel
+
+    model = GPT2LMHeadModel.from_pretrained(folder, torch_dtype=torch.float32).eval()
+    with torch.no_grad():
+        return model(torch.tensor([ids])).logits[0].double().tolist()
+
+
+def by_flax(folder, ids):
+    import numpy
+    from transformers import FlaxGPT2LMHeadModel
+
+    model = FlaxGPT2LMHeadModel.from_pretrained(folder)
+    return numpy.asarray(model(numpy.array([ids])).logits, dtype="f8")[0].tolist()
 
 
 def with_transformers(folder, ids):
-    try:
-        import torch
-        from transformers import GPT2LMHeadModel
-    except ImportError as e:
-        print(e, file=sys.stderr)
+    import importlib.util as installed
+
+    has = {name: installed.find_spec(name) is not None for name in ("transformers", "torch", "flax")}
+    if not has["transformers"] or not (has["torch"] or has["flax"]):
+        print("want transformers, and torch or flax", file=sys.stderr)
         sys.exit(77)
-    model = GPT2LMHeadModel.from_pretrained(folder, torch_dtype=torch.float32).eval()
-    tokens = torch.tensor([ids])
-    with torch.no_grad():
-        return model(tokens, labels=tokens).loss.item()
+    return mean_loss((by_torch if has["torch"] else by_flax)(folder, ids[:-1]), ids[1:])
 
 
 if __name__ == "__main__":
