@@ -40,8 +40,9 @@ static void read_keep(struct spec_parse *p, const yaml_node_t *node)
         return;
     const long a = strtol(text, &slash, 10), b = *slash == '/' ? strtol(slash + 1, &end, 10) : 0;
     if (!end || *end || text[strspn(text, "0123456789/")] || a < 1 || b <= a || b > KEEP_MOST)
-        yaml_fault_at(&p->reader, node, "keep: want a fraction below 1 such as 1/3 (at most %d below the line), got '%s'",
-                      KEEP_MOST, text);
+        yaml_fault_at(&p->reader, node,
+                      "keep: want a fraction below 1 such as 1/3 (at most %d below the line), got '%s'", KEEP_MOST,
+                      text);
     else
         p->spec->stop.keep = (int)a, p->spec->stop.of = (int)b;
 }
@@ -120,14 +121,16 @@ bool spec_check_stop(const struct spec *spec, const struct config *cfg, char *te
     if (stop->policy == SPEC_STOP_NONE)
         return true;
     if (cfg->init_run[0]) {
-        snprintf(text, room, "search.stop: init.run: a run that others begin with may be paused, and they would wait "
-                             "for it for ever");
+        snprintf(text, room,
+                 "search.stop: init.run: a run that others begin with may be paused, and they would wait "
+                 "for it for ever");
         return false;
     }
     for (int i = 0; i < stop->rung_count; i++) {
         const int64_t step = config_steps(stop->rungs[i].length, cfg->steps);
         if (step <= before || step >= cfg->steps) {
-            snprintf(text, room, "search.stop: rung %s is step %lld: want one behind step %lld and before the last, %lld",
+            snprintf(text, room,
+                     "search.stop: rung %s is step %lld: want one behind step %lld and before the last, %lld",
                      stop->rungs[i].text, (long long)step, (long long)before, (long long)cfg->steps);
             return false;
         }

@@ -272,8 +272,8 @@ struct store_exit {
     bool alone;                 /* from now on it shares no worker */
 };
 
-/* starting | running -> next: done, failed, cancelled, paused or queued. Take in the journal first (harness/store/intake.h).
- * A run whose cancel was asked for becomes cancelled where next says queued. */
+/* starting | running -> next: done, failed, cancelled, paused or queued. Take in the journal first
+ * (harness/store/intake.h). A run whose cancel was asked for becomes cancelled where next says queued. */
 int store_attempt_end(struct store *s, const char *run, int attempt, const struct store_exit *exit, enum run_state next,
                       struct error *err);
 

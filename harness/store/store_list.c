@@ -5,8 +5,8 @@
 #include "core/base/memory.h"
 #include "harness/store/store_internal.h"
 
-static const char *const state_names[RUN_STATES] = {"queued", "starting", "running", "done",
-                                                      "failed", "cancelled", "paused"};
+static const char *const state_names[RUN_STATES] = {"queued", "starting",  "running", "done",
+                                                    "failed", "cancelled", "paused"};
 
 const char *run_state_name(enum run_state state)
 {

@@ -45,7 +45,8 @@ static const struct store_migration steps[] = {
     /* A state more. What a CHECK says is in the schema's text alone, so that is changed, and nothing is copied. */
     {"ALTER TABLE sweep ADD COLUMN stop TEXT NOT NULL DEFAULT '';"
      "ALTER TABLE sweep_run ADD COLUMN bracket TEXT NOT NULL DEFAULT '';"
-     "CREATE TABLE decision (id INTEGER PRIMARY KEY, time INTEGER NOT NULL, sweep TEXT NOT NULL REFERENCES sweep (name), "
+     "CREATE TABLE decision (id INTEGER PRIMARY KEY, time INTEGER NOT NULL, sweep TEXT NOT NULL REFERENCES sweep "
+     "(name), "
      "bracket TEXT NOT NULL, run TEXT NOT NULL REFERENCES run (id), rung INTEGER NOT NULL, step INTEGER NOT NULL, "
      "metric ANY, rank INTEGER NOT NULL, ranked INTEGER NOT NULL, verdict TEXT NOT NULL CHECK (verdict IN ('kept', "
      "'paused', 'diverged')), why TEXT NOT NULL, UNIQUE (sweep, bracket, rung, run, verdict)) STRICT;"

@@ -11,8 +11,8 @@
  * next rung bit for bit as if it had not been paused. When nothing of a bracket is to come or done, the best of its
  * highest rung is kept all the same: one of each bracket is trained to its end.
  *
- * Each decision is a row of `decision`, made in the transaction that ends the attempt. It depends on the database alone.
- * A run that several sweeps hold goes as far as any of them wants it. */
+ * Each decision is a row of `decision`, made in the transaction that ends the attempt. It depends on the database
+ * alone. A run that several sweeps hold goes as far as any of them wants it. */
 #ifndef TAPER_HARNESS_STORE_STORE_SEARCH_H
 #define TAPER_HARNESS_STORE_STORE_SEARCH_H
 

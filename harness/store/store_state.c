@@ -390,12 +390,13 @@ static int cancel_chosen(struct store *s, const char *sweep, const char *reason,
         status = chosen_step(s, "DELETE FROM chosen WHERE id IN (SELECT run FROM sweep_run WHERE wanted)", NULL, NULL,
                              0, &out->kept, err);
     if (!status)
-        status = chosen_step(s,
-                             "INSERT INTO event (time, sweep, run, attempt, kind, text) SELECT ?3, ?1, r.id, "
-                             "nullif(r.attempts, 0), iif(r.state IN ('queued', 'paused'), 'cancelled', 'cancel'), ?2 FROM "
-                             "chosen c JOIN run r ON r.id = c.id WHERE r.state IN ('queued', 'paused') OR r.cancel = 0 "
-                             "ORDER BY r.position",
-                             sweep, reason ? reason : "", now, NULL, err);
+        status =
+            chosen_step(s,
+                        "INSERT INTO event (time, sweep, run, attempt, kind, text) SELECT ?3, ?1, r.id, "
+                        "nullif(r.attempts, 0), iif(r.state IN ('queued', 'paused'), 'cancelled', 'cancel'), ?2 FROM "
+                        "chosen c JOIN run r ON r.id = c.id WHERE r.state IN ('queued', 'paused') OR r.cancel = 0 "
+                        "ORDER BY r.position",
+                        sweep, reason ? reason : "", now, NULL, err);
     if (!status)
         status = chosen_step(s,
                              "UPDATE run SET cancel = ?3 WHERE state IN ('starting', 'running') AND cancel = 0 "

@@ -227,12 +227,12 @@ static int drop_step(struct submission *sub, const char *sql, int64_t *changed, 
 
 static int note_dropped(struct submission *sub, struct error *err)
 {
-    sqlite3_stmt *row =
-        store_prepare(sub->s,
-                      "SELECT h.id, iif(r.state IN ('queued', 'paused'), iif(EXISTS (SELECT 1 FROM sweep_run m WHERE m.run = h.id "
-                      "AND m.wanted), 'shared', 'cancelled'), r.state) FROM held h JOIN run r ON r.id = h.id "
-                      "ORDER BY r.position",
-                      err);
+    sqlite3_stmt *row = store_prepare(
+        sub->s,
+        "SELECT h.id, iif(r.state IN ('queued', 'paused'), iif(EXISTS (SELECT 1 FROM sweep_run m WHERE m.run = h.id "
+        "AND m.wanted), 'shared', 'cancelled'), r.state) FROM held h JOIN run r ON r.id = h.id "
+        "ORDER BY r.position",
+        err);
     if (!row)
         return STATUS_FAILED;
     int code;
