@@ -10,6 +10,7 @@
 /* A bracket of a search. */
 struct bracket {
     char *sweep, *name;
+    json_t *stop; /* spec_stop_json */
     bool median;
     int64_t keep, of;
     int rungs;
@@ -27,6 +28,11 @@ struct arrivals {
     int64_t count;
 };
 
+/* The step of a rung for run r. */
+#define STEP_OF(rung)                                                                                                  \
+    "CAST(round(iif(" rung " LIKE '%\\%' ESCAPE '\\', CAST(" rung " AS REAL) / 100 * r.steps, CAST(" rung              \
+    " AS REAL))) AS INTEGER)"
+
 /* How far a run has come, for certain: where it is paused it was evaluated. */
 #define REACHED(run) "coalesce((SELECT max(e.step) FROM eval e WHERE e.split = 'valid' AND e.run = " run "), 0)"
 
@@ -34,11 +40,14 @@ struct arrivals {
 
 int store_search_until(struct store *s, const char *run, int64_t *until, struct error *err)
 {
-    static const char sql[] =
-        "SELECT max(coalesce((SELECT min(g.step) FROM run_rung g WHERE g.sweep = m.sweep AND g.bracket = m.bracket "
-        "AND g.run = m.run AND NOT EXISTS (SELECT 1 FROM decision d WHERE d.sweep = g.sweep AND d.bracket = g.bracket "
-        "AND d.rung = g.rung AND d.run = g.run AND d.verdict = 'kept')), r.steps)), r.steps FROM sweep_run m "
-        "JOIN run r ON r.id = m.run WHERE m.run = ?1 AND m.wanted";
+    static const char sql[] = "SELECT max(coalesce((SELECT min(g.step) FROM (SELECT j.key + 1 AS rung, " STEP_OF(
+        "j.value") " AS step "
+                   "FROM json_each(nullif(w.stop, ''), '$.rungs') j) g WHERE NOT EXISTS (SELECT 1 FROM decision d "
+                   "WHERE "
+                   "d.run = m.run AND d.sweep = m.sweep AND d.bracket = m.bracket AND d.rung = g.rung AND d.verdict = "
+                   "'kept')), "
+                   "r.steps)), r.steps FROM sweep_run m JOIN sweep w ON w.name = m.sweep JOIN run r ON r.id = m.run "
+                   "WHERE m.run = ?1 AND m.wanted";
     static const char any[] = "SELECT EXISTS (SELECT 1 FROM sweep_run m JOIN sweep w ON w.name = m.sweep "
                               "WHERE m.run = ?1 AND w.stop <> '')";
     *until = 0;
@@ -63,28 +72,65 @@ int store_search_until(struct store *s, const char *run, int64_t *until, struct 
 /* All of the bracket ?1, ?2 that have reached rung ?3, the best first. The loss is that of the last evaluation up to
  * the rung; of a run that was further when the search began it may be a later one. */
 #define ARRIVED                                                                                                        \
-    "WITH place AS (SELECT run, position, step FROM run_rung WHERE sweep = ?1 AND bracket = ?2 AND rung = ?3), "       \
-    "known AS (SELECT run, max(ranked > 0) AS known, max(verdict = 'kept') AS kept, max(verdict = 'diverged') AS "     \
-    "diverged FROM decision "                                                                                          \
-    "WHERE sweep = ?1 AND bracket = ?2 AND rung = ?3 GROUP BY run), "                                                  \
-    "seen AS (SELECT p.run, p.position, p.step, r.state, coalesce(k.known, 0) AS known, coalesce(k.kept, 0) AS kept, " \
-    "coalesce(k.diverged, 0) OR (r.state = 'failed' AND k.run IS NULL AND (SELECT cause FROM attempt a WHERE "         \
-    "a.run = p.run ORDER BY attempt DESC LIMIT 1) = 'diverged') AS diverged, " REACHED(                                \
-        "p.run") " AS at, "                                                                                            \
-                 "EXISTS (SELECT 1 FROM eval e WHERE e.run = p.run AND e.split = 'valid' AND e.step = p.step) AS "     \
-                 "evaluated "                                                                                          \
-                 "FROM place p JOIN run r ON r.id = p.run LEFT JOIN known k ON k.run = p.run), "                       \
-                 "arrived AS (SELECT *, iif(diverged, 'NaN', coalesce("                                                \
-                 "(SELECT loss FROM eval e WHERE e.run = seen.run AND split = 'valid' AND e.step <= seen.step "        \
-                 "ORDER BY e.step DESC LIMIT 1), "                                                                     \
-                 "(SELECT loss FROM eval e WHERE e.run = seen.run AND split = 'valid' ORDER BY e.step LIMIT 1))) AS "  \
-                 "metric "                                                                                             \
-                 "FROM seen WHERE known OR state = 'done' OR (at >= step AND (state = 'paused' OR evaluated)) "        \
-                 "OR (diverged AND NOT EXISTS (SELECT 1 FROM decision d WHERE d.sweep = ?1 AND d.bracket = ?2 "        \
-                 "AND d.run = seen.run AND d.verdict = 'diverged' AND d.rung < ?3))), "                                \
-                 "ranked AS (SELECT *, typeof(metric) IN ('real', 'integer') AS finite, row_number() OVER (ORDER BY "  \
-                 "typeof(metric) IN ('real', 'integer') DESC, metric, position) AS rank, count(*) OVER () AS ranked "  \
-                 "FROM arrived) "
+    "WITH place AS (SELECT m.run, min(m.position) AS position, " STEP_OF(                                              \
+        "?4") " AS step FROM sweep_run m "                                                                             \
+              "JOIN run r ON r.id = m.run WHERE m.sweep = ?1 AND m.bracket = ?2 AND m.wanted AND (?5 IS NULL OR "      \
+              "m.run = ?5) "                                                                                           \
+              "GROUP BY m.run), "                                                                                      \
+              "known AS (SELECT run, max(ranked > 0) AS known, max(verdict = 'kept') AS kept, max(verdict = "          \
+              "'diverged') AS "                                                                                        \
+              "diverged FROM decision "                                                                                \
+              "WHERE sweep = ?1 AND bracket = ?2 AND rung = ?3 GROUP BY run), "                                        \
+              "seen AS (SELECT p.run, p.position, p.step, r.state, coalesce(k.known, 0) AS known, coalesce(k.kept, "   \
+              "0) AS kept, "                                                                                           \
+              "coalesce(k.diverged, 0) OR (r.state = 'failed' AND k.run IS NULL AND (SELECT cause FROM attempt a "     \
+              "WHERE "                                                                                                 \
+              "a.run = p.run ORDER BY attempt DESC LIMIT 1) = 'diverged') AS diverged, " REACHED(                      \
+                  "p.run") " AS at, "                                                                                  \
+                           "EXISTS (SELECT 1 FROM eval e WHERE e.run = p.run AND e.split = 'valid' AND e.step = "      \
+                           "p.step) AS "                                                                               \
+                           "evaluated "                                                                                \
+                           "FROM place p JOIN run r ON r.id = p.run LEFT JOIN known k ON k.run = p.run), "             \
+                           "arrived AS (SELECT *, iif(diverged, 'NaN', coalesce("                                      \
+                           "(SELECT loss FROM eval e WHERE e.run = seen.run AND split = 'valid' AND e.step <= "        \
+                           "seen.step "                                                                                \
+                           "ORDER BY e.step DESC LIMIT 1), "                                                           \
+                           "(SELECT loss FROM eval e WHERE e.run = seen.run AND split = 'valid' ORDER BY e.step "      \
+                           "LIMIT 1))) AS "                                                                            \
+                           "metric "                                                                                   \
+                           "FROM seen WHERE known OR state = 'done' OR (at >= step AND (state = 'paused' OR "          \
+                           "evaluated)) "                                                                              \
+                           "OR (diverged AND NOT EXISTS (SELECT 1 FROM decision d WHERE d.sweep = ?1 AND d.bracket = " \
+                           "?2 "                                                                                       \
+                           "AND d.run = seen.run AND d.verdict = 'diverged' AND d.rung < ?3))), "                      \
+                           "ranked AS (SELECT *, typeof(metric) IN ('real', 'integer') AS finite, row_number() OVER "  \
+                           "(ORDER BY "                                                                                \
+                           "typeof(metric) IN ('real', 'integer') DESC, metric, position) AS rank, count(*) OVER () "  \
+                           "AS ranked "                                                                                \
+                           "FROM arrived) "
+
+static void bind_rung(sqlite3_stmt *row, const struct bracket *b, int rung, const char *run)
+{
+    store_bind_text(row, 1, b->sweep);
+    store_bind_text(row, 2, b->name);
+    store_bind_int(row, 3, rung);
+    store_bind_text(row, 4, json_string_value(json_array_get(json_object_get(b->stop, "rungs"), (size_t)(rung - 1))));
+    store_bind_text(row, 5, run);
+}
+
+/* Whether a run has reached a rung at which it was not seen yet. Most of an attempt's ends are news at one rung alone.
+ */
+static int is_news(struct store *s, const struct bracket *b, int rung, const char *run, bool *news, struct error *err)
+{
+    sqlite3_stmt *row = store_prepare(s, ARRIVED "SELECT EXISTS (SELECT 1 FROM arrived WHERE NOT known)", err);
+    if (!row)
+        return STATUS_FAILED;
+    bind_rung(row, b, rung, run);
+    int status = sqlite3_step(row) == SQLITE_ROW ? STATUS_OK : store_fail(s, err, "see how far a run has come");
+    *news = !status && sqlite3_column_int(row, 0);
+    sqlite3_reset(row);
+    return status;
+}
 
 static int list_arrivals(struct store *s, const struct bracket *b, int rung, struct arrivals *out, struct error *err)
 {
@@ -94,9 +140,7 @@ static int list_arrivals(struct store *s, const struct bracket *b, int rung, str
     *out = (struct arrivals){0};
     if (!row)
         return STATUS_FAILED;
-    store_bind_text(row, 1, b->sweep);
-    store_bind_text(row, 2, b->name);
-    store_bind_int(row, 3, rung);
+    bind_rung(row, b, rung, NULL);
     int code;
     while ((code = sqlite3_step(row)) == SQLITE_ROW) {
         const char *state = (const char *)sqlite3_column_text(row, 8);
@@ -240,15 +284,23 @@ static int is_open(struct store *s, const struct bracket *b, bool *open, struct 
     return status;
 }
 
-static int decide_bracket(struct store *s, const struct bracket *b, struct error *err)
+/* run: whose arrival it is; NULL: anybody's. */
+static int decide_bracket(struct store *s, const struct bracket *b, const char *run, struct error *err)
 {
     struct arrival best = {0};
     int best_rung = 0, status = STATUS_OK;
     bool open = false;
-    for (int rung = 1; rung <= b->rungs && !status; rung++)
-        status = decide_rung(s, b, rung, &best, &best_rung, err);
+    for (int rung = 1; rung <= b->rungs && !status; rung++) {
+        bool news = true;
+        if (run)
+            status = is_news(s, b, rung, run, &news, err);
+        if (!status && news)
+            status = decide_rung(s, b, rung, &best, &best_rung, err);
+    }
     if (!status)
         status = is_open(s, b, &open, err);
+    if (!status && !open && run) /* of all rungs, for the best of the highest */
+        return decide_bracket(s, b, NULL, err);
     if (!status && !open && best_rung > 0)
         status = keep(s, b, best_rung, &best, ": the best there is, and no other is to come", err);
     return status;
@@ -260,13 +312,12 @@ static int decide_bracket(struct store *s, const struct bracket *b, struct error
 static int list_brackets(struct store *s, const char *run, const char *sweep, struct bracket **out, int *count,
                          struct error *err)
 {
-    sqlite3_stmt *row = store_prepare(
-        s,
-        "SELECT DISTINCT m.sweep, m.bracket, w.stop ->> '$.policy' = 'median', coalesce(w.stop ->> '$.keep[0]', 1), "
-        "coalesce(w.stop ->> '$.keep[1]', 1), json_array_length(w.stop, '$.rungs') FROM sweep_run m JOIN sweep w "
-        "ON w.name = m.sweep AND w.stop <> '' WHERE (?1 IS NULL OR m.run = ?1) AND (?2 IS NULL OR m.sweep = ?2) "
-        "ORDER BY 1, 2",
-        err);
+    sqlite3_stmt *row =
+        store_prepare(s,
+                      "SELECT DISTINCT m.sweep, m.bracket, w.stop FROM sweep_run m JOIN sweep w ON w.name = m.sweep "
+                      "AND w.stop <> '' WHERE (?1 IS NULL OR m.run = ?1) AND (?2 IS NULL OR m.sweep = ?2) "
+                      "ORDER BY 1, 2",
+                      err);
     *out = NULL;
     *count = 0;
     if (!row)
@@ -276,12 +327,16 @@ static int list_brackets(struct store *s, const char *run, const char *sweep, st
     int code;
     while ((code = sqlite3_step(row)) == SQLITE_ROW) {
         *out = memory_resize(*out, (size_t)*count + 1, sizeof **out);
+        json_t *stop = json_loads((const char *)sqlite3_column_text(row, 2), 0, NULL);
+        json_t *keep = json_object_get(stop, "keep");
+        const char *policy = json_string_value(json_object_get(stop, "policy"));
         (*out)[(*count)++] = (struct bracket){.sweep = memory_string((const char *)sqlite3_column_text(row, 0)),
                                               .name = memory_string((const char *)sqlite3_column_text(row, 1)),
-                                              .median = sqlite3_column_int(row, 2),
-                                              .keep = sqlite3_column_int64(row, 3),
-                                              .of = sqlite3_column_int64(row, 4),
-                                              .rungs = sqlite3_column_int(row, 5)};
+                                              .stop = stop,
+                                              .median = policy && strcmp(policy, "median") == 0,
+                                              .keep = keep ? json_integer_value(json_array_get(keep, 0)) : 1,
+                                              .of = keep ? json_integer_value(json_array_get(keep, 1)) : 1,
+                                              .rungs = (int)json_array_size(json_object_get(stop, "rungs"))};
     }
     sqlite3_reset(row);
     return code == SQLITE_DONE ? STATUS_OK : store_fail(s, err, "list the brackets of a search");
@@ -293,7 +348,8 @@ static int decide_all(struct store *s, const char *run, const char *sweep, struc
     int count, status = list_brackets(s, run, sweep, &brackets, &count, err);
     for (int i = 0; i < count; i++) {
         if (!status)
-            status = decide_bracket(s, &brackets[i], err);
+            status = decide_bracket(s, &brackets[i], run, err);
+        json_decref(brackets[i].stop);
         free(brackets[i].sweep);
         free(brackets[i].name);
     }
