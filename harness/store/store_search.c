@@ -374,9 +374,9 @@ int store_search_decide(struct store *s, const char *run, enum run_state *state,
 
 /* ------------------------------------------------------------------------------------------------ requests */
 
-/* Runs of a sweep, or one: those that have further to go than they have come are queued, those that have not and are
- * queued wait as paused. */
-static int settle(struct store *s, const char *sweep, const char *run, struct error *err)
+/* Runs of a sweep, or one: those that are queued and would end where they stand are paused again; where the search is
+ * another one (`anew`), those that are paused and have further to go are queued. */
+static int settle(struct store *s, const char *sweep, const char *run, bool anew, struct error *err)
 {
     struct held {
         char run[CONFIG_ID];
@@ -386,13 +386,15 @@ static int settle(struct store *s, const char *sweep, const char *run, struct er
     sqlite3_stmt *row = store_prepare(
         s,
         "SELECT DISTINCT r.id, r.state = 'paused' FROM sweep_run m JOIN run r ON r.id = m.run WHERE (?1 IS NULL OR "
-        "m.sweep = ?1) AND (?2 IS NULL OR m.run = ?2) AND (r.state = 'paused' OR (r.state = 'queued' AND (SELECT cause "
+        "m.sweep = ?1) AND (?2 IS NULL OR m.run = ?2) AND (r.state = 'paused' AND ?3 OR (r.state = 'queued' AND "
+        "(SELECT cause "
         "FROM attempt a WHERE a.run = r.id ORDER BY attempt DESC LIMIT 1) = 'paused')) ORDER BY r.position",
         err);
     if (!row)
         return STATUS_FAILED;
     store_bind_text(row, 1, sweep);
     store_bind_text(row, 2, run);
+    store_bind_int(row, 3, anew);
     int code, status = STATUS_OK;
     while ((code = sqlite3_step(row)) == SQLITE_ROW) {
         held = memory_resize(held, count + 1, sizeof *held);
@@ -427,10 +429,10 @@ static int settle(struct store *s, const char *sweep, const char *run, struct er
     return status;
 }
 
-int store_search_wanted(struct store *s, const char *sweep, const char *run, struct error *err)
+int store_search_wanted(struct store *s, const char *sweep, const char *run, bool anew, struct error *err)
 {
     int status = decide_all(s, run, sweep, err);
-    return status ? status : settle(s, sweep, run, err);
+    return status ? status : settle(s, sweep, run, anew, err);
 }
 
 int store_search_policy(struct store *s, const char *sweep, const char *stop, struct error *err)

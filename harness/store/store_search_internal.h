@@ -8,8 +8,9 @@
  * is forgotten. */
 int store_search_policy(struct store *s, const char *sweep, const char *stop, struct error *err);
 
-/* Runs are wanted (again), of a sweep or one run (NULL: any): decide in their brackets, queue what is paused and has
- * further to go, and leave paused what would end where it stands. */
-int store_search_wanted(struct store *s, const char *sweep, const char *run, struct error *err);
+/* Runs are wanted again or no more, of a sweep or one run (NULL: any): decide in their brackets, and pause those that
+ * are queued and would end where they stand. anew: the sweep was submitted, and what it has paused and wants further
+ * now is queued. */
+int store_search_wanted(struct store *s, const char *sweep, const char *run, bool anew, struct error *err);
 
 #endif

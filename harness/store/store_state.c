@@ -431,7 +431,7 @@ int store_cancel(struct store *s, const char *sweep, const char *run, const char
     if (!status)
         status = cancel_chosen(s, sweep, reason, out, err);
     if (!status && run) /* of those it was compared with, one may have its place */
-        status = store_search_wanted(s, NULL, run, err);
+        status = store_search_wanted(s, NULL, run, false, err);
     if (!status && sweep)
         status = store_add_event(s, sweep, NULL, 0, "cancel", reason, err);
     return finish(s, status, err);
@@ -472,6 +472,6 @@ int store_retry(struct store *s, const char *sweep, const char *run, bool done, 
                              "not_before = 0, cancel = 0 WHERE id IN (SELECT id FROM chosen)",
                              NULL, NULL, 0, &out->queued, err);
     if (!status)
-        status = store_search_wanted(s, sweep, run, err);
+        status = store_search_wanted(s, sweep, run, false, err);
     return finish(s, status, err);
 }

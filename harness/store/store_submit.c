@@ -311,7 +311,7 @@ static int submit_all(struct submission *sub, struct error *err)
     if (!status)
         status = drop_runs(sub, err);
     if (!status)
-        status = store_search_wanted(sub->s, sub->spec->name, NULL, err);
+        status = store_search_wanted(sub->s, sub->spec->name, NULL, true, err);
     if (status)
         return status;
     char text[96];
