@@ -12,10 +12,11 @@ packages=(
     libjansson-dev libyaml-dev libsqlite3-dev libuv1-dev libpcre2-dev libsodium-dev zlib1g-dev
     libxxhash-dev                           # digests of files
     libunistring-dev                        # Unicode's form C, for tokenizers that ask for it
+    libmicrohttpd-dev libjs-dygraphs        # the page (taper serve), and its curves
     gnuplot-nox curl sqlite3                # figures, downloads, a shell for the database
     libcmocka-dev clang-14 libclang-rt-14-dev libomp-14-dev valgrind # tests: second compiler, sanitizers, leaks
 )
-[ $# -eq 0 ] || packages+=(slurm-wlm munge) # a private cluster: docs/slurm.md
+[ $# -eq 0 ] || packages+=(slurm-wlm munge chromium) # a private cluster (docs/slurm.md); a browser for the page
 if ! command -v dpkg-query > /dev/null || ! command -v apt-get > /dev/null; then
     echo "setup.sh: this machine has no apt; install the equivalents of: ${packages[*]}" >&2
     exit 1
