@@ -16,6 +16,7 @@
 
 #include "core/base/memory.h"
 #include "harness/base/options.h"
+#include "harness/page/page_events.h"
 #include "harness/page/page_internal.h"
 #include "harness/results/table_text.h"
 
@@ -29,6 +30,7 @@ struct page {
     const struct home *home;
     struct MHD_Daemon *server;
     struct page_readers *readers;
+    struct page_events *events;
     struct page_address address;
     char machine[256], token[PAGE_TOKEN];
     char *url, *link;
@@ -171,9 +173,14 @@ static enum MHD_Result add_parameter(void *call, enum MHD_ValueKind kind, const 
     return MHD_YES;
 }
 
+int page_take_reader(struct page_call *c, struct error *err)
+{
+    return page_readers_take(c->page->readers, &c->reader, err);
+}
+
 static int make_answer(struct page_call *c, const struct page_route *route, struct error *err)
 {
-    int status = route->reads ? page_readers_take(c->page->readers, &c->reader, err) : STATUS_OK;
+    int status = route->reads ? page_take_reader(c, err) : STATUS_OK;
     if (!status)
         status = route->answer(c, err);
     page_readers_give(c->page->readers, c->reader);
@@ -199,6 +206,23 @@ static enum MHD_Result answer(const struct question *q)
     free(bytes);
     return complain(q, status == STATUS_BAD_INPUT ? MHD_HTTP_NOT_FOUND : MHD_HTTP_INTERNAL_SERVER_ERROR, err.text,
                     NULL);
+}
+
+/* A stream of news instead of a body that ends. */
+static enum MHD_Result answer_events(const struct question *q)
+{
+    const struct http_library *http = q->page->http;
+    struct MHD_Response *r = page_events_listen(q->page->events);
+    if (!r)
+        return complain(q, MHD_HTTP_SERVICE_UNAVAILABLE, "Too many windows are open.", NULL);
+    http->add_header(r, "Content-Type", "text/event-stream");
+    http->add_header(r, "Content-Security-Policy", policy);
+    http->add_header(r, "Cache-Control", "no-store");
+    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++)
+        http->add_header(r, headers[i][0], headers[i][1]);
+    enum MHD_Result result = http->queue(q->connection, MHD_HTTP_OK, r);
+    http->destroy(r);
+    return result;
 }
 
 /* Trainings and the daemon come first on a busy machine. Of this thread alone, on Linux. */
@@ -236,7 +260,7 @@ static enum MHD_Result on_request(void *page, struct MHD_Connection *connection,
     if (!p->address.loopback && !page_token_equal(p->http->lookup(connection, MHD_COOKIE_KIND, cookie), p->token))
         return complain(&q, MHD_HTTP_UNAUTHORIZED,
                         "This page wants the link that taper printed when it began to serve: it holds a token.", NULL);
-    return answer(&q);
+    return strcmp(path, "/events") == 0 ? answer_events(&q) : answer(&q);
 }
 
 /* ------------------------------------------------------------------------------------------ life */
@@ -294,11 +318,11 @@ int page_start(struct page **out, const struct home *home, const char *address, 
     if (!status) {
         name_page(p);
         p->readers = page_readers_create(home);
-        p->server = start_server(p, listening);
-        if (!p->server) {
+        status = page_events_create(&p->events, p->http, p->readers, err);
+        if (!status && !(p->server = start_server(p, listening)))
             status = error_set(err, STATUS_FAILED, "--http: libmicrohttpd does not start");
+        if (status)
             close(listening);
-        }
     }
     if (status) {
         page_stop(p);
@@ -312,8 +336,11 @@ void page_stop(struct page *p)
 {
     if (!p)
         return;
+    if (p->events)
+        page_events_end(p->events);
     if (p->server)
         p->http->stop(p->server);
+    page_events_destroy(p->events);
     page_readers_destroy(p->readers);
     free(p->url);
     free(p->link);

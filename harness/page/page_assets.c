@@ -27,6 +27,18 @@ int page_asset_script(struct page_call *c, struct error *err)
     return put_embedded(c, "harness/page/page.js");
 }
 
+/* Two lines, one that falls and one that follows it. */
+int page_asset_icon(struct page_call *c, struct error *err)
+{
+    (void)err;
+    fputs("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 16 16\"><rect width=\"16\" height=\"16\" rx=\"3\" "
+          "fill=\"#0072b2\"/><path d=\"M2 3c4 0 5 8 12 9M2 6c4 0 5 6 12 7\" fill=\"none\" stroke=\"#fff\" "
+          "stroke-width=\"1.4\"/></svg>\n",
+          c->out);
+    c->seconds = SYSTEM_FILE_S;
+    return STATUS_OK;
+}
+
 /* Where Debian's libjs-dygraphs has it, or TAPER_DYGRAPHS says; on the heap. */
 static char *dygraphs(const char *name)
 {

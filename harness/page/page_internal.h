@@ -48,11 +48,17 @@ struct page_route {
 /* NULL: nothing there. */
 const struct page_route *page_route_find(const char *path);
 
+/* Take a reader into c->reader, for routes that have none from the start; it is given back after the answer. */
+int page_take_reader(struct page_call *c, struct error *err);
+
+/* Pages: page_sweeps.c, page_sweep.c, page_run.c, page_paper.c (with the figures as images). */
+page_answer page_html_sweeps, page_html_sweep, page_html_run, page_html_paper, page_figure_svg, page_figure_png;
+
 /* page_json.c: what `--json` of the verbs prints. */
 page_answer page_json_status, page_json_runs, page_json_run, page_json_compare, page_json_table;
 
 /* page_assets.c: what is compiled in, and dygraphs where this machine has it. */
-page_answer page_asset_style, page_asset_script, page_asset_dygraphs, page_asset_dygraphs_style;
+page_answer page_asset_style, page_asset_script, page_asset_icon, page_asset_dygraphs, page_asset_dygraphs_style;
 bool page_has_dygraphs(void);
 
 #endif

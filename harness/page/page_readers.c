@@ -139,3 +139,18 @@ int page_reader_prepare(struct page_reader *r, const char *sweep, const struct r
     r->chosen = choice != NULL;
     return status;
 }
+
+int page_reader_stamp(struct page_reader *r, char **stamp, struct error *err)
+{
+    struct result_rows rows;
+    *stamp = NULL;
+    int status = result_query(&rows, r->store, "the version of the data",
+                              "SELECT format('%d.%d.%d.%d.%d', (SELECT max(id) FROM event), (SELECT sum(offset) FROM "
+                              "journal), (SELECT max(updated) FROM sweep), (SELECT count(*) FROM run), (SELECT "
+                              "count(*) FROM sweep WHERE paused))",
+                              NULL, err);
+    if (!status)
+        *stamp = memory_string(result_text(&rows, 0, 0));
+    result_rows_fini(&rows);
+    return status;
+}

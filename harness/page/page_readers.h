@@ -26,6 +26,9 @@ void page_readers_destroy(struct page_readers *pool);              /* all given 
 int page_readers_take(struct page_readers *pool, struct page_reader **out, struct error *err);
 void page_readers_give(struct page_readers *pool, struct page_reader *r); /* NULL is fine */
 
+/* A text that is another whenever what is shown may have changed, and the same for all readers; on the heap. */
+int page_reader_stamp(struct page_reader *r, char **stamp, struct error *err);
+
 /* Make r->from of this sweep (NULL: all) and choice (NULL: everything); at once where it is so already. */
 int page_reader_prepare(struct page_reader *r, const char *sweep, const struct result_choice *choice,
                         struct error *err);

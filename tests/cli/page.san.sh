@@ -43,6 +43,56 @@ check 'says so as JSON' grep -q '"error": "no sweep .od. (there is odd)"' "$T/bo
 check 'a parameter that lacks' same 404 "$(code /api/run.json)"
 check 'nothing there' same 404 "$(code /nothing)"
 
+# ---- pages, without script
+check 'the sweeps' bash -c 'curl -sS "$1/" > "$2" && grep -q "<a href=\"/sweep?name=odd\">odd</a>" "$2" && grep -q "4 done" "$2"' - "$PAGE" "$T/o"
+check 'a sweep' bash -c 'curl -sS "$1/sweep?name=odd" > "$2" && grep -q "<h1>Sweep odd</h1>" "$2"' - "$PAGE" "$T/sweep"
+check 'its runs' same 4 "$(grep -c '<td><a href="/run?id=' "$T/sweep")"
+escaped() { # FILE: no name has become a tag or an attribute
+    ! grep -qE '<script>|<img |</script>[^<]*alert' "$1" || { grep -nE '<script>|<img ' "$1"; return 1; }
+}
+check 'with names that are only names' escaped "$T/sweep"
+check 'and are shown as they are' bash -c 'grep -qF "&lt;script&gt;alert(2)&lt;/script&gt;" "$1" && grep -qF "&quot;&gt;&lt;img src=x" "$1" &&
+    grep -qF "&amp;amp; ünï/☃" "$1" && grep -qF "&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;quoted&quot;" "$1"' - "$T/sweep"
+variants() { get "$1" | grep -o '<td><a href="/run?id=.*' | sed 's/<[^>]*>/ /g' | awk '{ print $2 }'; }
+runs() { get "$1" | grep -o '<td><a href="/run?id=[0-9a-f]*' | cut -d= -f3; }
+check 'sorted by a column' same "$(query 'SELECT id FROM run ORDER BY id')" "$(runs '/sweep?name=odd&sort=run')"
+check 'and the other way round' same "$(query 'SELECT id FROM run ORDER BY val_loss DESC')" "$(runs '/sweep?name=odd&sort=val_loss&down=1')"
+check 'filtered' same baseline "$(variants '/sweep?name=odd&q=baseline')"
+get '/sweep?name=odd&q=%22%3E%3Cscript%3Ealert(4)%3C/script%3E' > "$T/o"
+check 'a filter is no script' escaped "$T/o"
+check 'a run' bash -c 'curl -sS "$1/run?id=$2" > "$3" && grep -q "Every key" "$3" && grep -q "final_norm\|Attempts" "$3" &&
+    grep -q "The log.s end" "$3" && grep -q "<h2>Samples" "$3"' - "$PAGE" "$run" "$T/o"
+check 'with names that are only names' escaped "$T/o"
+get "/run?id=$run&against=$(query "SELECT id FROM run WHERE variant LIKE '%alert(3)%'")" > "$T/o"
+check 'beside another' grep -q 'taper.sites' "$T/o"
+check 'whose name is only a name' escaped "$T/o"
+check 'a run by its name' same 200 "$(code '/run?id=odd/baseline/0')"
+check 'a run that is not there' same 404 "$(code '/run?id=x%3Cscript%3E')"
+check 'whose name is only a name' escaped "$T/body"
+get '/paper?name=odd' > "$T/o"
+check 'tables' grep -q 'Validation loss by size and variant' "$T/o"
+check 'with names that are only names' bash -c '! grep -q "<script>" "$1" && ! grep "<img " "$1" | grep -v "<img loading"' - "$T/o"
+if command -v gnuplot > /dev/null; then
+    check 'a figure' bash -c 'curl -sS "$1/figure.svg?id=fig-loss&sweep=odd" > "$2" && grep -q "</svg>" "$2" && ! grep -q "<script" "$2"' - "$PAGE" "$T/fig"
+    check 'is the same drawing the second time' bash -c 'curl -sS "$1/figure.svg?id=fig-loss&sweep=odd" | cmp - "$2"' - "$PAGE" "$T/fig"
+    check 'as PNG' bash -c 'curl -sS "$1/figure.png?id=fig-loss&sweep=odd" | head -c 4 | grep -q PNG' - "$PAGE"
+    check 'one without data says why' bash -c 'curl -sS "$1/figure.svg?id=fig-decode&sweep=odd" | grep -q "nothing to draw"' - "$PAGE"
+else
+    skip 'figures' 'no gnuplot'
+fi
+check 'a figure that is not there' same 404 "$(code '/figure.svg?id=fig-x&sweep=odd')"
+check 'news' bash -c 'timeout 3 curl -sN "$1/events" > "$2"; grep -q "^event: change" "$2"' - "$PAGE" "$T/o"
+for asset in page.css page.js icon.svg; do
+    check "$asset" same 200 "$(code "/assets/$asset")"
+done
+unserve
+export TAPER_DYGRAPHS=$T/none
+check 'without dygraphs it serves too' serve
+check 'and leaves it out' bash -c '! curl -sS "$1/" | grep -q dygraph && [ "$(curl -s -o /dev/null -w "%{http_code}" "$1/assets/dygraph.js")" = 404 ]' - "$PAGE"
+unserve
+unset TAPER_DYGRAPHS
+check 'and with it' serve
+
 # ---- safety
 get /api/status.json > "$T/o"
 has() { tr -d '\r' < "$T/head" | grep -qiF -- "$1"; }
