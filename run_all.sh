@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # From a bare Debian machine to the paper's tables and figures, made from runs trained here.
 #   ./run_all.sh        the demo sweep on this machine's cores, then every table, figure and the report: results/out
-#   ./run_all.sh test   set up, build, run every test
+#   ./run_all.sh test   set up, build, run every test (after ./setup.sh test also those of clang, valgrind, Slurm)
 #   ./run_all.sh full   the paper's sweeps, for GPUs
 # Run again it reuses what is done; interrupted, it goes on. TAPER_HOME says where the runs live (results/home), TAPER_OUT
 # where the results go (results/out), TAPER_SLOTS what runs at once (cpu:N with N the processors).

@@ -12,6 +12,7 @@
 #include <omp.h>
 
 #include "core/cpu/gemv.h"
+#include "core/decode/bench_decode.h"
 #include "core/decode/decoder.h"
 #include "core/base/memory.h"
 #include "core/base/parallel.h"
@@ -384,6 +385,52 @@ static int measure(const char *size, const struct model *m, int threads, struct 
     return status;
 }
 
+/* A prompt through the decoder, in one pass, beside the training forward of as many tokens, whose products are the
+ * BLAS's; the fastest of a few, in turns. */
+static int measure_prompt(const char *size, const struct model *m, int threads, struct error *err)
+{
+    enum { TURNS = 8 };
+    const int tokens = (int)m->cfg.context;
+    const struct bench_options o = {.threads = threads, .repeats = 1};
+    double fastest[WEIGHTS_KINDS + 1] = {1e9, 1e9, 1e9, 1e9};
+    struct decoder *decoders[WEIGHTS_KINDS] = {NULL};
+    struct model timed;
+    int32_t *ids = memory_alloc((size_t)tokens, sizeof *ids);
+    for (int t = 0; t < tokens; t++)
+        ids[t] = some_token(m, t);
+    int status = bench_model_create(&timed, m, SITES_INTERNAL, err);
+    const bool made = status == STATUS_OK;
+    for (int k = 0; !status && k < WEIGHTS_KINDS; k++)
+        status = decoder_create(
+            &decoders[k], m,
+            &(struct decoder_options){.batch = 1, .threads = threads, .weights = (enum decoder_weights)k}, err);
+    for (int i = 0; !status && i < TURNS; i++) {
+        struct bench_result forward;
+        for (int k = 0; !status && k < WEIGHTS_KINDS; k++) {
+            settle();
+            decoder_rewind(decoders[k], 0, 0);
+            const double begin = now_ms();
+            status = decoder_feed(decoders[k], 0, ids, tokens, err);
+            fastest[k] = fmin(fastest[k], now_ms() - begin);
+        }
+        settle();
+        if (!status)
+            status = bench_last_token(&timed, &o, 1, tokens, &forward, err);
+        if (!status)
+            fastest[WEIGHTS_KINDS] = fmin(fastest[WEIGHTS_KINDS], forward.ms[BENCH_BASELINE].median);
+    }
+    for (int k = 0; !status && k < WEIGHTS_KINDS; k++)
+        printf("%-4s prompt of %d tokens, %s %9.0f tokens/s, x%.2f of the training forward\n", size, tokens,
+               decoder_weights_name((enum decoder_weights)k), 1e3 * tokens / fastest[k],
+               fastest[WEIGHTS_KINDS] / fastest[k]);
+    for (int k = 0; k < WEIGHTS_KINDS; k++)
+        decoder_destroy(decoders[k]);
+    if (made)
+        model_destroy(&timed);
+    free(ids);
+    return status;
+}
+
 static int bench_size(const char *size, int threads, struct error *err)
 {
     const char *const keys[] = {"model.pos=rope", "model.mlp=swiglu"};
@@ -406,6 +453,8 @@ static int bench_size(const char *size, int threads, struct error *err)
         status = model_initialize(&m, err);
         if (!status)
             status = measure(size, &m, threads, err);
+        if (!status)
+            status = measure_prompt(size, &m, threads, err);
         model_destroy(&m);
     }
     ops_cpu()->destroy(be);

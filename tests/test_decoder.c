@@ -524,14 +524,52 @@ static void test_sampler_equals_the_op(void **state)
     free(logits);
 }
 
+static int threads_of(const char *size, const char *pair, enum decoder_weights weights, int batch, int processors)
+{
+    struct config cfg;
+    struct error err;
+    config_init(&cfg);
+    assert_int_equal(config_set(&cfg, "model.size", size, &err), 0);
+    assert_true(!pair || config_set_pair(&cfg, pair, &err) == 0);
+    assert_int_equal(config_finish(&cfg, &err), 0);
+    return decoder_threads(&cfg, &(struct decoder_options){.batch = batch, .weights = weights}, processors);
+}
+
+/* Threads that a model is too small for are left alone: more of them are never slower by the estimate, and a larger
+ * model, a larger batch or wider weights never take fewer. */
+static void test_threads_follow_the_work(void **state)
+{
+    static const char *const sizes[] = {"1M", "9M", "30M"};
+    int before = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        const int at = threads_of(sizes[i], NULL, WEIGHTS_FP32, 1, 64);
+        assert_int_equal(threads_of(sizes[i], NULL, WEIGHTS_FP32, 1, 1), 1);
+        assert_int_equal(threads_of(sizes[i], NULL, WEIGHTS_FP32, 1, 2), 2); /* measured: docs/decoding.md */
+        assert_true(at >= before && at >= 4 && at < 64);
+        assert_true(threads_of(sizes[i], NULL, WEIGHTS_INT8, 1, 64) <= at);
+        assert_true(threads_of(sizes[i], NULL, WEIGHTS_FP32, 64, 64) >= at);
+        before = at;
+    }
+    assert_int_equal(threads_of("1M", "model.vocab=300", WEIGHTS_INT8, 1, 64), 2);
+    assert_int_equal(threads_of("1M", "model.d_model=16", WEIGHTS_INT8, 1, 64), 1);
+    assert_int_equal(threads_of("1M", "model.heads=4", WEIGHTS_FP32, 1, 5), 4); /* four meetings a layer with five */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products_at_every_level),     cmocka_unit_test(test_int8_rows_at_the_edge),
-        cmocka_unit_test(test_loss_is_that_of_the_forward), cmocka_unit_test(test_attention_at_every_level),
-        cmocka_unit_test(test_bf16_rounds_to_even),         cmocka_unit_test(test_decoders_equal_the_forward),
-        cmocka_unit_test(test_norms_change_in_place),       cmocka_unit_test(test_decoder_refuses),
-        cmocka_unit_test(test_cache_changes_nothing),       cmocka_unit_test(test_windows_slide_in_jumps),
+        cmocka_unit_test(test_threads_follow_the_work),
+        cmocka_unit_test(test_products_at_every_level),
+        cmocka_unit_test(test_int8_rows_at_the_edge),
+        cmocka_unit_test(test_loss_is_that_of_the_forward),
+        cmocka_unit_test(test_attention_at_every_level),
+        cmocka_unit_test(test_bf16_rounds_to_even),
+        cmocka_unit_test(test_decoders_equal_the_forward),
+        cmocka_unit_test(test_norms_change_in_place),
+        cmocka_unit_test(test_decoder_refuses),
+        cmocka_unit_test(test_cache_changes_nothing),
+        cmocka_unit_test(test_windows_slide_in_jumps),
         cmocka_unit_test(test_sampler_equals_the_op),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

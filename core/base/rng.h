@@ -13,6 +13,7 @@ enum rng_use {
     RNG_BATCH = 2,  /* second: step */
     RNG_SAMPLE = 3, /* second: position */
     RNG_CORPUS = 4, /* second: story */
+    RNG_SEARCH = 5, /* second: a hash of the key's name */
     RNG_TEST = 99,
 };
 

@@ -8,9 +8,12 @@ int spelling_distance(const char *a, const char *b)
 {
     enum { LONGEST = 64 };
     int row[LONGEST + 1];
-    size_t n = strlen(b);
-    if (strlen(a) > LONGEST || n > LONGEST)
+    const size_t m = strlen(a), n = strlen(b);
+    if (m > LONGEST || n > LONGEST)
         return LONGEST;
+    const size_t apart = m > n ? m - n : n - m;
+    if (apart >= SPELLING_FAR)
+        return (int)apart;
     for (size_t j = 0; j <= n; j++)
         row[j] = (int)j;
     for (size_t i = 1; a[i - 1]; i++) {

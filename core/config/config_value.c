@@ -175,15 +175,17 @@ int config_value_assign(const struct config_key *key, void *to, const char *valu
     }
     return error_set(err, STATUS_FAILED, "%s: unknown type in the key table", key->name);
 }
-/* The shortest text that reads back as the same double: 40, not 4e+01. */
+/* The shortest text that reads back as the same double: 40, not 4e+01. More digits only help one with an exponent. */
 static void print_real(char *to, size_t room, double x)
 {
     char text[64];
     size_t shortest = sizeof text;
-    for (int digits = 1; digits <= 17; digits++) {
+    bool plain = false;
+    for (int digits = 1; digits <= 17 && !plain; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, x);
         if (strtod(text, NULL) == x && strlen(text) < shortest) {
             shortest = strlen(text);
+            plain = !strchr(text, 'e');
             snprintf(to, room, "%s", text);
         }
     }

@@ -15,7 +15,7 @@ enum bench_kind { BENCH_DECODE, BENCH_LAST_TOKEN };
 enum bench_variant { BENCH_BASELINE, BENCH_UNFUSED, BENCH_FUSED, BENCH_VARIANTS };
 
 struct bench_options {
-    int threads;                  /* 0: all */
+    int threads;                  /* decode: as decoder_options'; last-token: those of the model's backend */
     enum decoder_weights weights; /* decode on the CPU only */
     enum decoder_kind decoder;
     int repeats, warmups; /* of each variant; repeats at least 1 */

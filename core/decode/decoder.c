@@ -16,7 +16,7 @@ int decoder_create(struct decoder **out, const struct model *m, const struct dec
     if (o.context == 0)
         o.context = (int)m->cfg.context;
     if (o.threads == 0)
-        o.threads = parallel_processors();
+        o.threads = decoder_threads(&m->cfg, &o, parallel_processors());
     if (o.kind == DECODER_AUTO)
         o.kind = on_host && !apart ? DECODER_CPU : DECODER_OPS;
     if (o.batch < 1 || o.context < 1 || o.context > m->cfg.context)

@@ -18,7 +18,7 @@ enum decoder_kind { DECODER_AUTO, DECODER_CPU, DECODER_OPS };   /* AUTO: CPU whe
 struct decoder_options {
     int batch;                    /* sequences, at least 1 */
     int context;                  /* positions of the cache; 0: the model's context, which it may not exceed */
-    int threads;                  /* CPU only; 0: as many as the process may use */
+    int threads;                  /* CPU only; 0: as many as decoder_threads finds */
     enum decoder_weights weights; /* other than fp32: CPU only */
     enum decoder_kind kind;
 };
@@ -34,6 +34,10 @@ void decoder_destroy(struct decoder *d); /* NULL is fine */
 /* Take the norms as the model has its sites now, or with the tapered ones left out (`bare`), as in a folded model. A
  * new decoder has them as they stood when it was made. */
 void decoder_set_norms(struct decoder *d, bool bare);
+
+/* Threads of the CPU decoder, 1 to `processors`, by which a step of `options` should take least: a small model is read
+ * sooner than many threads meet. The model's shape alone decides, so a command repeats itself to the bit. */
+int decoder_threads(const struct config *cfg, const struct decoder_options *options, int processors);
 
 /* Tokens of a sequence in the cache; set it lower to take tokens back (0: start anew). */
 int decoder_position(const struct decoder *d, int sequence);

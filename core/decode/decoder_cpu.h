@@ -96,6 +96,9 @@ static inline enum gemv_weights decoder_gemv_weights(enum decoder_weights weight
     return weights == WEIGHTS_INT8 ? GEMV_INT8 : weights == WEIGHTS_BF16 ? GEMV_BF16 : GEMV_FP32;
 }
 
+/* A thread's heads are whole blocks of a projection's output: it needs nobody else's q, k and v. */
+bool decoder_by_head(const struct config *cfg, int threads);
+
 /* Memory and packed weights of a decoder whose base is filled in. On failure what is there is released by
  * decoder_pack_release. */
 int decoder_pack(struct cpu_decoder *d, struct error *err);

@@ -7,7 +7,7 @@
 #include "core/base/memory.h"
 #include "core/base/parallel.h"
 
-enum { PREFILL_ROWS = 32 };
+enum { PREFILL_ROWS = 256 };
 
 static int padded(int64_t count)
 {
@@ -236,8 +236,9 @@ static void set_sizes(struct cpu_decoder *d)
     d->Qp = padded(3 * (int64_t)d->A);
     d->Wp = padded(d->A);
     d->Vp = padded(d->V);
-    d->rows = o->batch > PREFILL_ROWS ? o->batch : PREFILL_ROWS;
-    d->by_head = d->D % GEMV_LANES == 0 && d->H % o->threads == 0;
+    const int prompt = o->context < PREFILL_ROWS ? o->context : PREFILL_ROWS;
+    d->rows = o->batch > prompt ? o->batch : prompt;
+    d->by_head = decoder_by_head(&d->base.m->cfg, o->threads);
     d->groups = d->by_head ? o->threads : 1;
 }
 

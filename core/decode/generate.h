@@ -13,7 +13,7 @@ struct generate_options {
     double top_p;       /* 1: off */
     int top_k;          /* 0: off */
     uint64_t seed;
-    int threads; /* 0: as many as the process may use */
+    int threads; /* as decoder_options' */
     enum decoder_weights weights;
     bool no_cache; /* run the whole window for every token: slow, for comparison */
     /* Called with the bytes of the prompt, then of each token; a non-zero status ends generation and is returned. */

@@ -1,6 +1,6 @@
 /* What a training reads, held against what it is to read: data.json in its directory.
  *
- * The queue writes there the digests that the run's name was made of; the first training adds what it opened. Nothing
+ * The first training writes there what it opened, and the queue says which digests the run's name was made of. Nothing
  * is believed by its name: the digests of the token files are those of the bytes that are mapped, the tokenizer's is
  * that of what it does. */
 #include <stdlib.h>
@@ -41,21 +41,29 @@ static json_t *stored(const char *path)
     return access(path, F_OK) == 0 && json_file_read(path, &object, &none) == STATUS_OK ? object : json_object();
 }
 
+/* Hold what was found against what is wanted; by: who wants it, for people. */
+static int check(const struct digest_read found[DIGESTS], const json_t *wanted, const char *by, struct error *err)
+{
+    for (int i = 0; i < DIGESTS; i++) {
+        const char *want = json_string_value(json_object_get(wanted, found[i].name));
+        if (want && strcmp(want, found[i].text) != 0)
+            return error_set(err, STATUS_BAD_INPUT, "%s: %s: not what the run is of: want digest %s, found %s", by,
+                             found[i].what, want, found[i].text);
+    }
+    return STATUS_OK;
+}
+
 int run_check_data(const struct run *r, struct error *err)
 {
     char does[DATASET_DIGEST], *path = file_join(r->options->dir, RUNDIR_DATA);
     char *config = file_join(r->options->dir, RUNDIR_CONFIG);
     struct digest_read found[DIGESTS];
-    int status = STATUS_OK;
-    json_t *wanted = access(config, F_OK) == 0 ? stored(path) : json_object(); /* else no run has begun there */
+    json_t *before = access(config, F_OK) == 0 ? stored(path) : json_object(); /* else no run has begun there */
     list(r, does, found);
-    for (int i = 0; i < DIGESTS && !status; i++) {
-        const char *want = json_string_value(json_object_get(wanted, found[i].name));
-        if (want && strcmp(want, found[i].text) != 0)
-            status = error_set(err, STATUS_BAD_INPUT, "%s: %s: not what the run is of: want digest %s, found %s", path,
-                               found[i].what, want, found[i].text);
-    }
-    json_decref(wanted);
+    int status = check(found, before, path, err);
+    if (!status)
+        status = check(found, r->options->data, "the queue", err);
+    json_decref(before);
     free(path);
     free(config);
     return status;

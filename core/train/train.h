@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <jansson.h>
+
 #include "core/config/config.h"
 
 struct trainer;
@@ -33,6 +35,7 @@ struct train_options {
     int (*begin)(void *arg, struct trainer *t, struct error *err);
     void *begin_arg;
     const char *device;     /* device: cuda: UUID of the GPU; NULL: the first visible one */
+    const json_t *data;     /* digests that its data must have, named as in data.json; NULL: any */
     int attempt;            /* counts from 1; 0: one more than the journal's last */
     bool fresh;             /* refuse a directory that already holds a run */
     bool profile;           /* print the time of each part of the step to stderr at the end */

@@ -30,6 +30,10 @@ struct option_spec {
     {                                                                                                                  \
         "threads", 0, "N", "CPU threads (all that the process may use)"                                                \
     }
+#define OPTION_THREADS_DECODING                                                                                        \
+    {                                                                                                                  \
+        "threads", 0, "N", "CPU threads (all that the process may use; decoding takes fewer where the model is small)" \
+    }
 
 /* Parse argv[1..], in any order, `--name VALUE` and `--name=VALUE`, `--` ending the options. What is not an
  * option is moved to the front of argv (argv[1..*operands]). Returns STATUS_OK or STATUS_BAD_INPUT. */

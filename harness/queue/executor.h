@@ -3,7 +3,7 @@
  *
  * A job is one worker with the attempts of one run, or of the runs of a pack. It is started held, each of its attempts
  * named by a handle (text that means something to its executor alone), and let go once the handles are in the database.
- * So whatever is killed when, no attempt runs that nobody knows of. A start may take its time: it returns at once, and
+ * So whatever is killed when, no attempt runs that nobody knows of. A start that takes its time returns at once, and
  * its answer comes later, so that neither the loop nor the database waits for it. After a restart the handles are
  * adopted, one by one, by the executor whose name the attempt has. Each attempt started or adopted ends in exactly one
  * call of on_end, made from the loop; the job's last only when every process of it is gone, the others when nothing
@@ -24,6 +24,7 @@ struct executor_run {
     const char *dir; /* the run directory, absolute; config.json is there */
     int attempt;
     double timeout;    /* seconds; 0: none */
+    const char *data;  /* digests that its data must have, as JSON; NULL: any */
     const char *after; /* what to do after training, as JSON; NULL: nothing */
 };
 
@@ -72,12 +73,13 @@ enum { EXECUTOR_ALL = -1 }; /* every run of a job */
 
 struct executor {
     const char *name;
-    int most;   /* runs a job may have */
-    bool apart; /* each job has its own memory: what runs out there is no other job's doing */
+    int most;     /* runs a job may have */
+    bool apart;   /* each job has its own memory: what runs out there is no other job's doing */
+    bool foreign; /* a payload runs, not our training */
     /* place: of the run among those of the launch, from 0. */
     void (*on_end)(void *arg, struct executor_job *job, int place, const struct executor_end *end);
-    /* The answer to a start, once a job, from the loop: it is held and has handles, or (started NULL) nothing was
-     * started, and why. The job is gone then. */
+    /* The answer to a start that was not answered at once, once a job, from the loop: it is held and has handles, or
+     * (started NULL) nothing was started, and why. The job is gone then. */
     void (*on_start)(void *arg, struct executor_job *job, const struct executor_started *started,
                      const struct error *why);
     /* Of an attempt that was started or adopted. False when it could not be recorded: it is told again later. */
@@ -96,19 +98,20 @@ struct executor {
     void (*refresh)(struct executor *ex);
     struct slots *slots; /* that machine's; NULL: the pool is elsewhere. Owned */
 
-    /* Begin to start a job, held; on_start follows, never before this returns. On failure nothing was started and no
-     * on_start comes. The launch is read before it returns. */
+    /* Begin to start a job, held. Where that is a matter of a moment *started has the answer; else it is left alone,
+     * and on_start follows, never before this returns. On failure nothing was started and no on_start comes. The launch
+     * is read before it returns. */
     int (*start)(struct executor *ex, const struct executor_launch *launch, struct executor_job **job,
-                 struct error *err);
-    /* Let it go, after on_start. */
+                 struct executor_started *started, struct error *err);
+    /* Let it go, once it has handles. */
     void (*release)(struct executor *ex, struct executor_job *job);
     /* Take over what an earlier process started: the job, which is the same for all of a pack, and the place in it. All
      * of a pack are taken over before the loop runs. Also right when it is gone: on_end says how it went. Fails
      * (STATUS_BAD_INPUT) only on a handle that is not this executor's. */
     int (*adopt)(struct executor *ex, const char *handle, const char *dir, int attempt, struct executor_job **job,
                  int *place, struct error *err);
-    /* Ask a run, or EXECUTOR_ALL, to end; on_end follows. Not before on_start. May be asked again. A held job is
-     * dropped, whole. EXECUTOR_KILL is for all: what shares a process cannot be killed in part. */
+    /* Ask a run, or EXECUTOR_ALL, to end; on_end follows. Not before the answer to its start. May be asked again. A
+     * held job is dropped, whole. EXECUTOR_KILL is for all: what shares a process cannot be killed in part. */
     void (*stop)(struct executor *ex, struct executor_job *job, int place, enum executor_stop how);
     /* Forget all jobs (they go on), and release everything once the loop has run its closing callbacks. */
     void (*destroy)(struct executor *ex);

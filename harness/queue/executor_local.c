@@ -40,7 +40,7 @@ static struct executor_job *job_create(struct executor_local *ex)
     return job;
 }
 
-/* handle is taken over; it may follow later. */
+/* handle is taken over. */
 static void add_member(struct executor_job *job, const char *dir, int place, int attempt, char *handle)
 {
     members_add(&job->runs, dir, place, attempt, handle);
@@ -106,22 +106,8 @@ static int start_held(struct executor_job *job, const struct executor_launch *la
     return status ? status : identify(job, err);
 }
 
-/* Held and with handles since it was spawned: the answer is late only because it comes from the loop. */
-static void on_held(uv_timer_t *timer)
-{
-    struct executor_job *job = timer->data;
-    struct executor *base = &job->owner->base;
-    const struct executor_started started = {.handles = job->runs.handles,
-                                             .pid = job->id.pid,
-                                             .pid_started = (int64_t)job->id.start,
-                                             .boot_id = job->id.boot};
-    if (job->runs.count > 1)
-        uv_timer_start(&job->look, local_job_on_look, LOOK_MS, LOOK_MS);
-    base->on_start(base->arg, job, &started, NULL);
-}
-
 static int local_start(struct executor *base, const struct executor_launch *launch, struct executor_job **out,
-                       struct error *err)
+                       struct executor_started *started, struct error *err)
 {
     struct executor_local *ex = (struct executor_local *)base;
     struct executor_job *job = job_create(ex);
@@ -149,7 +135,10 @@ static int local_start(struct executor *base, const struct executor_launch *laun
         free(handle);
         add_member(job, launch->runs[i].dir, i, launch->runs[i].attempt, placed);
     }
-    uv_timer_start(&job->look, on_held, 0, 0);
+    *started = (struct executor_started){.handles = job->runs.handles,
+                                         .pid = job->id.pid,
+                                         .pid_started = (int64_t)job->id.start,
+                                         .boot_id = job->id.boot};
     *out = job;
     return STATUS_OK;
 }
@@ -301,6 +290,7 @@ struct executor *executor_local_create(uv_loop_t *loop, const struct executor_op
     struct executor_local *ex = memory_alloc(1, sizeof *ex);
     ex->base = (struct executor){.name = "local",
                                  .most = options->payload ? 1 : EXECUTOR_RUNS_MOST,
+                                 .foreign = options->payload != NULL,
                                  .start = local_start,
                                  .release = local_release,
                                  .adopt = local_adopt,

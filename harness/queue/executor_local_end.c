@@ -133,11 +133,11 @@ static void job_finish(struct executor_job *job)
 {
     struct supervisor_end file;
     struct executor_end end;
-    bool said = false, silent = false;
+    bool said = false, silent = false, read = false;
     for (int i = 0; i < job->runs.count; i++) {
-        bool known = job->runs.at[i].reported || read_end(job, &job->runs.at[i], &file, &end);
-        said |= known;
-        silent |= !known;
+        read = !job->runs.at[i].reported && read_end(job, &job->runs.at[i], &file, &end);
+        said |= job->runs.at[i].reported || read;
+        silent |= !job->runs.at[i].reported && !read;
     }
     /* A supervisor that ended by itself left nothing behind: only a killed one has to be swept after. */
     if (silent && !(job->child && job->exit.si_code == CLD_EXITED) && sweep(job) > 0) {
@@ -150,7 +150,8 @@ static void job_finish(struct executor_job *job)
         struct member *m = &job->runs.at[i];
         if (m->reported)
             continue;
-        if (read_end(job, m, &file, &end))
+        /* Of one alone it was read above. */
+        if (job->runs.count == 1 ? read : read_end(job, m, &file, &end))
             member_report(&job->owner->base, job, m, &end);
         else
             report_without_file(job, m, said);

@@ -200,8 +200,9 @@ static void make_token(struct executor_job *job, int attempt, const char *dir)
 }
 
 static int slurm_start(struct executor *base, const struct executor_launch *launch, struct executor_job **out,
-                       struct error *err)
+                       struct executor_started *started, struct error *err)
 {
+    (void)started; /* on_start: nothing of a job is sent before it is known of */
     struct executor_slurm *ex = (struct executor_slurm *)base;
     struct executor_job *job = job_create(ex, launch->grace);
     make_token(job, launch->runs[0].attempt, launch->runs[0].dir);
@@ -375,6 +376,7 @@ struct executor *executor_slurm_create(uv_loop_t *loop, const struct executor_op
     struct executor_slurm *ex = memory_alloc(1, sizeof *ex);
     ex->base = (struct executor){.name = "slurm",
                                  .most = options->payload ? 1 : EXECUTOR_RUNS_MOST,
+                                 .foreign = options->payload != NULL,
                                  .apart = true,
                                  .widest = slurm_widest,
                                  .room = slurm_room,

@@ -44,17 +44,27 @@ static char *timeout_list(const struct executor_launch *launch)
     return NULL;
 }
 
-/* The same; one run's as it is, a pack's as a list. */
-static char *after_list(const struct executor_launch *launch)
+static const char *data_of(const struct executor_run *run)
+{
+    return run->data;
+}
+
+static const char *after_of(const struct executor_run *run)
+{
+    return run->after;
+}
+
+/* The same of JSON objects; one run's as it is, a pack's as a list. */
+static char *object_list(const struct executor_launch *launch, const char *(*of)(const struct executor_run *run))
 {
     if (launch->count == 1)
-        return launch->runs[0].after ? memory_string(launch->runs[0].after) : NULL;
+        return of(&launch->runs[0]) ? memory_string(of(&launch->runs[0])) : NULL;
     char *list = memory_string("");
     bool any = false;
     for (int i = 0; i < launch->count; i++) {
-        const char *after = launch->runs[i].after;
-        char *longer = memory_format("%s%s%s", list, i ? "," : "[", after ? after : "{}");
-        any |= after != NULL;
+        const char *object = of(&launch->runs[i]);
+        char *longer = memory_format("%s%s%s", list, i ? "," : "[", object ? object : "{}");
+        any |= object != NULL;
         free(list);
         list = longer;
     }
@@ -122,7 +132,8 @@ static char **environment(const struct executor_words *a)
 void executor_words_init(struct executor_words *a, const struct executor_launch *launch, int go, const char *token,
                          const char *payload, const char *program)
 {
-    char *timeouts = timeout_list(launch), *after = after_list(launch);
+    char *timeouts = timeout_list(launch), *after = object_list(launch, after_of);
+    char *data = payload ? NULL : object_list(launch, data_of); /* a training's alone */
     int n = 0;
     *a = (struct executor_words){0};
     add(a, "taper", memory_string("worker"));
@@ -135,6 +146,8 @@ void executor_words_init(struct executor_words *a, const struct executor_launch 
         add(a, "--timeout", timeouts);
     if (launch->processors)
         add(a, "--processors", memory_string(launch->processors));
+    if (data)
+        add(a, "--data", data);
     if (after)
         add(a, "--after", after);
     if (payload)

@@ -1,6 +1,6 @@
-/* The scheduler's life: its timers, recovery after a restart, and what is asked of it. scheduler_start.c: what starts;
- * scheduler_end.c: what ends; scheduler_take.c: what a run gets; scheduler_devices.c: which GPUs are
- * set aside; scheduler_trouble.c: what holds everything up. */
+/* The scheduler's life: its timers, recovery after a restart, and what is asked of it. scheduler_turn.c: what a turn of
+ * the loop does; scheduler_start.c: what starts; scheduler_end.c: what ends; scheduler_take.c: what a run gets;
+ * scheduler_devices.c: which GPUs are set aside; scheduler_trouble.c: what holds everything up. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

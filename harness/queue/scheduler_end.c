@@ -23,6 +23,8 @@ struct verdict {
     bool counts, alone;
     int64_t wait; /* us */
     char text[400];
+    struct store_run run; /* as it was */
+    char *gap;            /* what is said of rows that a done run lacks, on the heap, or NULL */
 };
 
 /* An attempt that failed: again, or for good. */
@@ -132,9 +134,11 @@ static void judge_by_outcome(struct scheduler *s, const struct job *job, const s
     }
 }
 
-static void judge(struct scheduler *s, const struct job *job, const struct store_run *run, struct verdict *v)
+static void judge(struct scheduler *s, const struct job *job, struct verdict *v)
 {
-    *v = (struct verdict){.next = RUN_QUEUED, .cause = job->end.outcome};
+    const struct store_run *run = &v->run;
+    v->next = RUN_QUEUED;
+    v->cause = job->end.outcome;
     snprintf(v->text, sizeof v->text, "%s", job->text);
     judge_by_outcome(s, job, run, v);
     v->alone |= v->counts && job->crew->size > 1;
@@ -170,8 +174,15 @@ void scheduler_leave(struct crew *crew)
 {
     if (--crew->live > 0)
         return;
-    crew->executor->give(crew->executor, &crew->grant);
+    scheduler_give(crew);
     free(crew);
+}
+
+void scheduler_give(struct crew *crew)
+{
+    if (!crew->given)
+        crew->executor->give(crew->executor, &crew->grant);
+    crew->given = true;
 }
 
 void scheduler_forget(struct scheduler *s, struct job *job)
@@ -181,6 +192,7 @@ void scheduler_forget(struct scheduler *s, struct job *job)
         at = &(*at)->next;
     *at = job->next;
     scheduler_leave(job->crew);
+    scheduler_unrecord(job);
     free(job);
 }
 
@@ -242,16 +254,15 @@ static int take_journal(struct scheduler *s, const struct job *job, struct error
     }
 }
 
-/* *gap: what is said of rows that a done run lacks, on the heap, or NULL. */
-static int record_end(struct scheduler *s, const struct job *job, struct store_run *run, struct verdict *v, char **gap,
-                      struct error *err)
+int scheduler_record_end(struct scheduler *s, struct job *job, bool *plain, struct error *err)
 {
     int status = take_journal(s, job, err);
     if (status)
         return status;
-    status = store_run_find(s->o.store, job->run, run, err);
+    struct verdict *v = job->verdict = memory_alloc(1, sizeof *v);
+    status = store_run_find(s->o.store, job->run, &v->run, err);
     if (!status) {
-        judge(s, job, run, v);
+        judge(s, job, v);
         struct store_exit exit = {.cause = v->cause,
                                   .text = v->text[0] ? v->text : NULL,
                                   .code = job->end.code,
@@ -263,10 +274,24 @@ static int record_end(struct scheduler *s, const struct job *job, struct store_r
                                   .not_before = v->next == RUN_QUEUED && v->wait ? scheduler_clock(s) + v->wait : 0};
         status = store_attempt_end(s->o.store, job->run, job->attempt, &exit, v->next, err);
     }
-    if (!status && v->next == RUN_DONE)
-        status = store_note_gap(s->o.store, job->run, gap, err);
+    /* A payload that logged no step is no training, and owes no rows. */
+    if (!status && v->next == RUN_DONE && (!job->crew->executor->foreign || v->run.step > 0))
+        status = store_note_gap(s->o.store, job->run, &v->gap, err);
     int end = store_group_end(s->o.store, !status, err);
-    return status ? status : end;
+    status = status ? status : end;
+    if (status)
+        scheduler_unrecord(job);
+    else
+        *plain &= v->next == RUN_DONE && v->cause == OUTCOME_DONE;
+    return status;
+}
+
+void scheduler_unrecord(struct job *job)
+{
+    if (job->verdict)
+        free(job->verdict->gap);
+    free(job->verdict);
+    job->verdict = NULL;
 }
 
 /* A worker that met a full disk or too little memory, or could not be started, would not be the last if others were
@@ -283,16 +308,29 @@ static void hold_for(struct scheduler *s, const struct job *job, const struct ve
     }
 }
 
+void scheduler_conclude(struct scheduler *s, struct job *job)
+{
+    struct verdict *v = job->verdict;
+    job->verdict = NULL;
+    log_end(s, job, v);
+    if (v->gap)
+        scheduler_log(s, "run %s: %s", job->run, v->gap);
+    hold_for(s, job, v);
+    scheduler_judge_device(s, job, v->cause);
+    scheduler_forget(s, job);
+    if (v->next == RUN_FAILED && v->run.fail_fast)
+        fail_fast(s, &v->run);
+    free(v->gap);
+    free(v);
+}
+
 bool scheduler_settle(struct scheduler *s, struct job *job)
 {
     struct error err = {0};
-    struct store_run run;
-    struct verdict v;
-    char *gap = NULL;
-    if (record_end(s, job, &run, &v, &gap, &err)) {
+    bool plain = true;
+    if (scheduler_record_end(s, job, &plain, &err)) {
         const char *runs[] = {job->run};
         enum store_trouble kind = store_trouble(s->o.store);
-        free(gap);
         scheduler_fault(s, kind, err.text);
         if (kind != STORE_BROKEN)
             return false;
@@ -301,15 +339,7 @@ bool scheduler_settle(struct scheduler *s, struct job *job)
         scheduler_forget(s, job);
         return true;
     }
-    log_end(s, job, &v);
-    if (gap)
-        scheduler_log(s, "run %s: %s", job->run, gap);
-    free(gap);
-    hold_for(s, job, &v);
-    scheduler_judge_device(s, job, v.cause);
-    scheduler_forget(s, job);
-    if (v.next == RUN_FAILED && run.fail_fast)
-        fail_fast(s, &run);
+    scheduler_conclude(s, job);
     scheduler_changed(s);
     scheduler_kick(s);
     return true;
@@ -318,14 +348,16 @@ bool scheduler_settle(struct scheduler *s, struct job *job)
 void scheduler_on_end(void *arg, struct executor_job *executing, int place, const struct executor_end *end)
 {
     struct scheduler *s = arg;
-    struct job *job = s->jobs;
-    while (job && !(job->crew->executing == executing && job->place == place))
-        job = job->next;
+    struct job *job = scheduler_find(s, executing, place);
     if (!job)
         return;
+    if (job->crew->unknown) {
+        scheduler_forget(s, job);
+        return;
+    }
     job->ended = true;
     job->end = *end;
     snprintf(job->text, sizeof job->text, "%s", end->text ? end->text : "");
     job->end.text = job->text;
-    scheduler_settle(s, job);
+    scheduler_kick(s);
 }

@@ -6,8 +6,8 @@
 #include "harness/queue/scheduler.h"
 #include "harness/store/store_queue.h"
 
-/* A worker's runs: one, or a pack. They have its slot until the last of them is settled, which is when all of its
- * processes are gone. */
+/* A worker's runs: one, or a pack. They have its slot until the end of the last of them is recorded, which is when all
+ * of its processes are gone. */
 struct crew {
     struct executor_job *executing; /* NULL: nothing was started */
     struct slots_grant grant;
@@ -15,6 +15,10 @@ struct crew {
     int live; /* of these, not settled yet */
     struct executor *executor;
     bool starting; /* its executor has not answered yet: nothing can be asked of it */
+    bool fresh;    /* begun in this turn of the loop: the store may yet refuse it */
+    bool held;     /* it is to be let go once that is committed */
+    bool unknown;  /* the store refused it: it ends without a trace */
+    bool given;    /* its slot is free again */
     bool blamed;   /* its GPU was, for one of its runs: their worker was the same */
 };
 
@@ -25,8 +29,9 @@ struct job {
     int place; /* in the crew, as the executor counts */
     char run[CONFIG_ID];
     int attempt;
-    bool stopping; /* asked to end */
-    bool ended;    /* gone, but the store does not know yet */
+    bool stopping;           /* asked to end */
+    bool ended;              /* gone, but the store does not know yet */
+    struct verdict *verdict; /* scheduler_end.c: what its end comes to, which is not committed yet; else NULL */
     bool adopted;
     bool runs;      /* its executor said that it waits no longer */
     uint64_t begun; /* uv_hrtime */
@@ -54,6 +59,7 @@ struct scheduler {
     int64_t clock_base;   /* UTC us when clock_begin was read */
     uint64_t clock_begin; /* uv_hrtime */
     int open_handles;
+    bool turning;                    /* the turn's transaction is open */
     struct device_failures *failing; /* scheduler_devices.c */
     int failing_count;
 };
@@ -77,12 +83,31 @@ int64_t scheduler_clock(const struct scheduler *s);
 /* Bytes free on the home's disk. */
 uint64_t scheduler_room(const struct scheduler *s);
 
-/* Record the end of a job that has ended. True: it is gone from the list. False: to be tried again. */
+/* Record the end of a job that has ended, in the group that is open. *plain is cleared unless its run is done, and
+ * nothing but the run is concerned. */
+int scheduler_record_end(struct scheduler *s, struct job *job, bool *plain, struct error *err);
+/* It is committed: do what follows from it; the job is gone. Or it is not: as before. */
+void scheduler_conclude(struct scheduler *s, struct job *job);
+void scheduler_unrecord(struct job *job);
+
+/* All of that for one job by itself. True: it is gone from the list. False: to be tried again. */
 bool scheduler_settle(struct scheduler *s, struct job *job);
 
-/* An attempt that could not be started ends so. What is wrong with the run itself (STATUS_BAD_INPUT) ends the run;
- * anything else is the machine's, counts for nothing, and holds the queue. */
+/* An attempt that could not be started ends so, which the next turn records. What is wrong with the run itself
+ * (STATUS_BAD_INPUT) ends the run; anything else is the machine's, counts for nothing, and holds the queue. */
 void scheduler_refuse(struct scheduler *s, struct job *job, const struct error *why);
+
+/* scheduler_turn.c: record what has ended and start what there is room for. */
+void scheduler_on_turn(uv_timer_t *timer);
+
+/* Open the turn's transaction, if it is not open yet; false: the store is in trouble. */
+bool scheduler_open_turn(struct scheduler *s);
+
+/* What began in this turn: it is committed, and what is held is let go, and then told of; or it could not be, and ends
+ * without a trace. */
+void scheduler_let_go(struct scheduler *s);
+void scheduler_tell_starts(struct scheduler *s);
+void scheduler_abandon(struct scheduler *s);
 
 /* The answer to a start (executor.h). */
 void scheduler_on_start(void *arg, struct executor_job *executing, const struct executor_started *started,
@@ -114,6 +139,19 @@ enum taking {
     TAKING_NEVER,  /* no GPU is large enough: it is the run that is wrong */
 };
 
+/* What is being started together. */
+struct start {
+    struct crew *crew;
+    struct store_run runs[SPEC_PACK_MOST]; /* the first is given */
+    struct job *jobs[SPEC_PACK_MOST];
+    int count;
+};
+
+/* Begin the first run of the queue, with those that may share its worker, in the turn's transaction. TAKING_DONE: they
+ * are on their way. TAKING_NEVER: they could not be started, which is to be recorded before others are tried; or the
+ * store is in trouble. */
+enum taking scheduler_start(struct scheduler *s, struct executor *ex, struct start *start);
+
 /* Take from an executor's pool what a run needs to start; short_of says it when that is memory. never: why, of
  * TAKING_NEVER. */
 enum taking scheduler_take(struct scheduler *s, struct executor *ex, const struct store_run *run,
@@ -127,10 +165,14 @@ void scheduler_promise(struct scheduler *s, struct crew *crew, const char *run, 
  * promised. */
 int scheduler_fit_mates(struct scheduler *s, struct crew *crew, const struct store_run *mates, int count);
 
+/* A live attempt by what its executor calls it; place EXECUTOR_ALL: any of the job. NULL: there is none. */
+struct job *scheduler_find(const struct scheduler *s, const struct executor_job *executing, int place);
+
 /* A new job of a crew, in the list. */
 struct job *scheduler_add(struct scheduler *s, struct crew *crew, int place, const char *run, int attempt);
 
-/* One less of a crew; with its last it is gone, and its slot free. */
+/* Its slot is free, and it may be asked twice; one less of a crew: with its last it is gone, and its slot free. */
+void scheduler_give(struct crew *crew);
 void scheduler_leave(struct crew *crew);
 
 /* Out of the list, and out of its crew. */

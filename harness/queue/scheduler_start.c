@@ -26,16 +26,6 @@ static int write_config(const char *dir, const char *text, struct error *err)
     return status;
 }
 
-/* data.json, where there is none yet: what the training is to read. It adds what it read. */
-static int write_data(const char *dir, const char *text, struct error *err)
-{
-    char *path = file_join(dir, RUNDIR_DATA);
-    struct stat st;
-    int status = stat(path, &st) == 0 && st.st_size > 0 ? STATUS_OK : file_replace(path, text, strlen(text), err);
-    free(path);
-    return status;
-}
-
 /* A run that is to be done again starts in an empty directory. */
 static int clear_for_redo(struct scheduler *s, const char *run, const char *dir, struct error *err)
 {
@@ -46,24 +36,31 @@ static int clear_for_redo(struct scheduler *s, const char *run, const char *dir,
     return status || !clear ? status : store_redo_cleared(s->o.store, run, err);
 }
 
-static int prepare_dir(struct scheduler *s, const struct store_run *run, const char *dir, char **after, char **slurm,
-                       struct error *err)
+/* The run's directory, made if it is not there. */
+static int make_dir(const char *dir, struct error *err)
 {
-    char *config = NULL, *data = NULL;
-    int status = store_queue_texts(s->o.store, run->id, &config, &data, after, slurm, err);
     struct stat there;
-    if (!status)
-        status = clear_for_redo(s, run->id, dir, err);
-    if (!status && mkdir(dir, 0777) != 0 && errno != EEXIST)
-        status = file_make_directories(dir, err);
+    if (mkdir(dir, 0777) == 0)
+        return STATUS_OK;
+    int status = errno == EEXIST ? STATUS_OK : file_make_directories(dir, err);
     if (!status && stat(dir, &there) == 0 && !S_ISDIR(there.st_mode))
         status = error_set(err, STATUS_BAD_INPUT, "%s: want the run's directory, found something else", dir);
+    return status;
+}
+
+/* The texts (store_queue_texts) are the caller's to free. */
+static int prepare_dir(struct scheduler *s, const struct store_run *run, const char *dir, char **data, char **after,
+                       char **slurm, struct error *err)
+{
+    char *config = NULL;
+    int status = store_queue_texts(s->o.store, run->id, &config, data, after, slurm, err);
+    if (!status)
+        status = clear_for_redo(s, run->id, dir, err);
+    if (!status)
+        status = make_dir(dir, err);
     if (!status)
         status = write_config(dir, config, err);
-    if (!status)
-        status = write_data(dir, data, err);
     free(config);
-    free(data);
     return status;
 }
 
@@ -79,7 +76,7 @@ void scheduler_refuse(struct scheduler *s, struct job *job, const struct error *
                                      .cpu_us = -1,
                                      .peak_bytes = -1,
                                      .text = job->text};
-    scheduler_settle(s, job);
+    scheduler_kick(s);
 }
 
 struct job *scheduler_add(struct scheduler *s, struct crew *crew, int place, const char *run, int attempt)
@@ -95,14 +92,6 @@ struct job *scheduler_add(struct scheduler *s, struct crew *crew, int place, con
     crew->live++;
     return job;
 }
-
-/* What is being started together. */
-struct start {
-    struct crew *crew;
-    struct store_run runs[SPEC_PACK_MOST];
-    struct job *jobs[SPEC_PACK_MOST];
-    int count;
-};
 
 /* The first run of the queue and those that may share its worker. */
 static int find_mates(struct scheduler *s, struct start *start, struct error *err)
@@ -138,91 +127,6 @@ static int begin_attempts(struct scheduler *s, struct start *start, struct error
     return status;
 }
 
-/* Hand them to the executor, which answers later. */
-static int launch(struct scheduler *s, struct start *start, struct error *err)
-{
-    struct crew *crew = start->crew;
-    const struct slots_grant *grant = &crew->grant;
-    struct executor_run runs[SPEC_PACK_MOST];
-    char *dirs[SPEC_PACK_MOST] = {NULL}, *after[SPEC_PACK_MOST] = {NULL}, *slurm[SPEC_PACK_MOST] = {NULL};
-    int status = STATUS_OK;
-    for (int i = 0; i < start->count && !status; i++) {
-        const struct store_run *run = &start->runs[i];
-        dirs[i] = home_run_dir(s->o.home, run->id);
-        status = prepare_dir(s, run, dirs[i], &after[i], &slurm[i], err);
-        runs[i] = (struct executor_run){dirs[i], start->jobs[i]->attempt, 1e-6 * (double)run->timeout_us, after[i]};
-    }
-    struct executor_launch how = {.runs = runs,
-                                  .count = start->count,
-                                  .device = grant->device,
-                                  .processors = grant->processors[0] ? grant->processors : NULL,
-                                  .threads = grant->threads,
-                                  .grace = s->o.grace,
-                                  .options = slurm[0]}; /* its mates' are the same */
-    if (!status)
-        status = crew->executor->start(crew->executor, &how, &crew->executing, err);
-    crew->starting = !status;
-    for (int i = 0; i < start->count; i++) {
-        free(dirs[i]);
-        free(after[i]);
-        free(slurm[i]);
-    }
-    return status;
-}
-
-/* The attempts are begun in the database, all or none, before anything is started for them. */
-static bool record_start(struct scheduler *s, struct start *start)
-{
-    struct error err = {0};
-    int status = store_group_begin(s->o.store, &err);
-    if (!status) {
-        status = begin_attempts(s, start, &err);
-        int end = store_group_end(s->o.store, !status, &err);
-        status = status ? status : end;
-    }
-    if (!status)
-        return true;
-    scheduler_fault(s, store_trouble(s->o.store), err.text);
-    for (int i = 0; i < start->count; i++)
-        if (start->jobs[i])
-            scheduler_forget(s, start->jobs[i]);
-    return false;
-}
-
-/* TAKING_DONE when the attempts are begun: on their way, or refused, and that is recorded. */
-static enum taking start_run(struct scheduler *s, struct executor *ex, struct start *start)
-{
-    struct error err = {0}, never = {0};
-    struct crew *crew = start->crew = memory_alloc(1, sizeof *start->crew);
-    crew->executor = ex;
-    enum taking taking = scheduler_take(s, ex, &start->runs[0], &crew->grant, &never);
-    if (taking == TAKING_WAITS || taking == TAKING_PASSED) {
-        free(crew);
-        return taking;
-    }
-    crew->live = 1; /* while it is being made */
-    start->count = 1;
-    int status = taking == TAKING_NEVER ? STATUS_OK : find_mates(s, start, &err);
-    crew->size = start->count;
-    if (taking == TAKING_NEVER)
-        err = never;
-    if (status)
-        scheduler_fault(s, store_trouble(s->o.store), err.text);
-    else if (record_start(s, start) && (taking == TAKING_NEVER || launch(s, start, &err) != STATUS_OK))
-        for (int i = 0; i < start->count; i++)
-            scheduler_refuse(s, start->jobs[i], &err);
-    scheduler_leave(crew);
-    return s->trouble[0] ? TAKING_WAITS : TAKING_DONE;
-}
-
-static struct crew *crew_of(const struct scheduler *s, const struct executor_job *executing)
-{
-    struct job *job = s->jobs;
-    while (job && job->crew->executing != executing)
-        job = job->next;
-    return job ? job->crew : NULL;
-}
-
 /* Store the handles: from here on a restart finds the attempts again. */
 static int record_handles(struct scheduler *s, const struct crew *crew, const struct executor_started *started,
                           struct error *err)
@@ -241,36 +145,194 @@ static int record_handles(struct scheduler *s, const struct crew *crew, const st
     return status ? status : end;
 }
 
+/* Hand them to the executor. Where it has started them already, their handles are stored with their beginning. */
+static void hand_over(struct scheduler *s, struct crew *crew, const struct executor_started *started)
+{
+    struct error err = {0};
+    crew->starting = !started->handles;
+    crew->held = started->handles != NULL;
+    if (crew->held && record_handles(s, crew, started, &err))
+        scheduler_fault(s, store_trouble(s->o.store), err.text);
+}
+
+static int launch(struct scheduler *s, struct start *start, struct error *err)
+{
+    struct crew *crew = start->crew;
+    const struct slots_grant *grant = &crew->grant;
+    struct executor_run runs[SPEC_PACK_MOST];
+    char *dirs[SPEC_PACK_MOST] = {NULL}, *data[SPEC_PACK_MOST] = {NULL};
+    char *after[SPEC_PACK_MOST] = {NULL}, *slurm[SPEC_PACK_MOST] = {NULL};
+    int status = STATUS_OK;
+    for (int i = 0; i < start->count && !status; i++) {
+        const struct store_run *run = &start->runs[i];
+        dirs[i] = home_run_dir(s->o.home, run->id);
+        status = prepare_dir(s, run, dirs[i], &data[i], &after[i], &slurm[i], err);
+        runs[i] =
+            (struct executor_run){dirs[i], start->jobs[i]->attempt, 1e-6 * (double)run->timeout_us, data[i], after[i]};
+    }
+    struct executor_launch how = {.runs = runs,
+                                  .count = start->count,
+                                  .device = grant->device,
+                                  .processors = grant->processors[0] ? grant->processors : NULL,
+                                  .threads = grant->threads,
+                                  .grace = s->o.grace,
+                                  .options = slurm[0]}; /* its mates' are the same */
+    struct executor_started started = {0};
+    if (!status)
+        status = crew->executor->start(crew->executor, &how, &crew->executing, &started, err);
+    if (!status)
+        hand_over(s, crew, &started);
+    for (int i = 0; i < start->count; i++) {
+        free(dirs[i]);
+        free(data[i]);
+        free(after[i]);
+        free(slurm[i]);
+    }
+    return status;
+}
+
+/* The attempts are begun in the database, all or none. Until the turn's transaction is committed nothing of them does
+ * more than wait: a process that dies before leaves them queued, and the workers that it held end by themselves. */
+static bool record_start(struct scheduler *s, struct start *start)
+{
+    struct error err = {0};
+    int status = store_group_begin(s->o.store, &err);
+    if (!status) {
+        status = begin_attempts(s, start, &err);
+        int end = store_group_end(s->o.store, !status, &err);
+        status = status ? status : end;
+    }
+    if (!status)
+        return true;
+    scheduler_fault(s, store_trouble(s->o.store), err.text);
+    for (int i = 0; i < start->count; i++)
+        if (start->jobs[i])
+            scheduler_forget(s, start->jobs[i]);
+    return false;
+}
+
+enum taking scheduler_start(struct scheduler *s, struct executor *ex, struct start *start)
+{
+    struct error err = {0}, never = {0};
+    struct crew *crew = start->crew = memory_alloc(1, sizeof *start->crew);
+    crew->executor = ex;
+    enum taking taking = scheduler_take(s, ex, &start->runs[0], &crew->grant, &never);
+    if (taking == TAKING_WAITS || taking == TAKING_PASSED) {
+        free(crew);
+        return taking;
+    }
+    crew->live = 1; /* while it is being made */
+    crew->fresh = true;
+    memset(start->jobs, 0, sizeof start->jobs);
+    bool fine = false;
+    start->count = 1;
+    int status = taking == TAKING_NEVER ? STATUS_OK : find_mates(s, start, &err);
+    crew->size = start->count;
+    if (taking == TAKING_NEVER)
+        err = never;
+    if (status)
+        scheduler_fault(s, store_trouble(s->o.store), err.text);
+    else if (record_start(s, start)) {
+        fine = taking == TAKING_DONE && launch(s, start, &err) == STATUS_OK;
+        for (int i = 0; i < start->count && !fine; i++)
+            scheduler_refuse(s, start->jobs[i], &err);
+    }
+    scheduler_leave(crew);
+    return fine && !s->trouble[0] ? TAKING_DONE : TAKING_NEVER;
+}
+
+struct job *scheduler_find(const struct scheduler *s, const struct executor_job *executing, int place)
+{
+    struct job *job = s->jobs;
+    while (job && (job->ended || job->crew->executing != executing || (place != EXECUTOR_ALL && job->place != place)))
+        job = job->next;
+    return job;
+}
+
 /* Nothing was started, and the executor says why. */
 static void start_refused(struct scheduler *s, struct crew *crew, const struct error *why)
 {
     crew->executing = NULL;
-    crew->live++; /* until the last is settled */
-    for (struct job *job = s->jobs, *next; job; job = next) {
-        next = job->next;
+    for (struct job *job = s->jobs; job; job = job->next)
         if (job->crew == crew && !job->ended)
             scheduler_refuse(s, job, why);
+}
+
+static void tell(struct scheduler *s, const struct job *job, const char *how)
+{
+    scheduler_log(s, "run %s attempt %d %s %s%s", job->run, job->attempt, how, job->crew->grant.name,
+                  job->crew->size > 1 ? ", in a pack" : "");
+}
+
+void scheduler_let_go(struct scheduler *s)
+{
+    for (struct job *job = s->jobs; job; job = job->next) {
+        struct crew *crew = job->crew;
+        if (!crew->held)
+            continue;
+        crew->executor->release(crew->executor, crew->executing);
+        crew->held = false;
+        scheduler_unhold(s);
     }
-    scheduler_leave(crew);
-    scheduler_kick(s);
+}
+
+void scheduler_tell_starts(struct scheduler *s)
+{
+    for (struct job *job = s->jobs; job; job = job->next)
+        if (job->crew->fresh && !job->crew->starting)
+            tell(s, job, "started on");
+    for (struct job *job = s->jobs; job; job = job->next)
+        job->crew->fresh = false;
+}
+
+/* One that its executor has answers to the stop with its end; one that was refused is nowhere else. */
+void scheduler_abandon(struct scheduler *s)
+{
+    for (struct job *job = s->jobs, *next; job; job = next) {
+        struct crew *crew = job->crew;
+        next = job->next;
+        if (!crew->fresh)
+            continue;
+        crew->held = false;
+        if (!crew->executing) {
+            scheduler_forget(s, job);
+            continue;
+        }
+        job->stopping = crew->unknown = true;
+        scheduler_stop(crew, EXECUTOR_ALL, EXECUTOR_KILL);
+    }
 }
 
 void scheduler_on_start(void *arg, struct executor_job *executing, const struct executor_started *started,
                         const struct error *why)
 {
     struct scheduler *s = arg;
-    struct crew *crew = crew_of(s, executing);
+    struct job *any = scheduler_find(s, executing, EXECUTOR_ALL);
     struct error err = {0};
     bool wanted = false;
-    if (!crew)
+    if (!any)
         return;
+    struct crew *crew = any->crew;
     crew->starting = false;
+    if (!started && crew->unknown) {
+        crew->executing = NULL;
+        for (struct job *job = any, *next; job; job = next) {
+            next = job->next;
+            if (job->crew == crew)
+                scheduler_forget(s, job);
+        }
+        return;
+    }
     if (!started) {
         start_refused(s, crew, why);
         return;
     }
     for (struct job *job = s->jobs; job; job = job->next)
         wanted |= job->crew == crew && !job->stopping;
+    if (crew->unknown) {
+        scheduler_stop(crew, EXECUTOR_ALL, EXECUTOR_KILL);
+        return;
+    }
     scheduler_unhold(s);
     /* Not to be known of, or not wanted any more: a held worker ends without a trace, and on_end says so. */
     if (record_handles(s, crew, started, &err)) {
@@ -285,9 +347,7 @@ void scheduler_on_start(void *arg, struct executor_job *executing, const struct 
     for (struct job *job = s->jobs; job; job = job->next) {
         if (job->crew != crew)
             continue;
-        scheduler_log(s, "run %s attempt %d %s %s%s", job->run, job->attempt,
-                      started->waits ? "handed to" : "started on", crew->grant.name,
-                      crew->size > 1 ? ", in a pack" : "");
+        tell(s, job, started->waits ? "handed to" : "started on");
         if (job->stopping)
             scheduler_stop(crew, job->place, EXECUTOR_STOP);
     }
@@ -299,10 +359,8 @@ bool scheduler_on_news(void *arg, struct executor_job *executing, int place, con
     struct scheduler *s = arg;
     struct error err = {0};
     const struct store_news told = {news->handle, news->host, news->text, news->runs};
-    struct job *job = s->jobs;
-    while (job && !(job->crew->executing == executing && job->place == place))
-        job = job->next;
-    if (!job || job->ended)
+    struct job *job = scheduler_find(s, executing, place);
+    if (!job)
         return true;
     if (s->trouble[0])
         return false;
@@ -333,67 +391,4 @@ void scheduler_stop(struct crew *crew, int place, enum executor_stop how)
 {
     if (!crew->starting && crew->executing)
         crew->executor->stop(crew->executor, crew->executing, place, how);
-}
-
-/* Start what fits in one pool. */
-static void fill_pool(struct scheduler *s, int pool, bool *started)
-{
-    struct executor *ex = s->o.executors[0];
-    int widest = ex->widest(ex, pool), passed = 0;
-    while (!s->trouble[0] && !scheduler_held(s) && ex->room(ex, pool) > 0) {
-        struct error err = {0};
-        struct start start = {.count = 0};
-        bool found = false;
-        if (store_queue_next(s->o.store, s->o.sweep, pool, widest, scheduler_clock(s), passed, &start.runs[0], &found,
-                             &err)) {
-            scheduler_fault(s, store_trouble(s->o.store), err.text);
-            return;
-        }
-        enum taking taking = found ? start_run(s, ex, &start) : TAKING_WAITS;
-        if (taking == TAKING_WAITS)
-            return;
-        passed += taking == TAKING_PASSED;
-        *started |= taking == TAKING_DONE;
-    }
-}
-
-static void on_fill(uv_timer_t *timer)
-{
-    struct scheduler *s = timer->data;
-    struct executor *ex = s->o.executors[0];
-    bool started = false;
-    int64_t now = scheduler_clock(s), when = 0;
-    if (s->draining || s->trouble[0])
-        return;
-    if (scheduler_held(s)) {
-        uv_timer_start(&s->delay_timer, on_fill, scheduler_held(s), 0);
-        return;
-    }
-    if (scheduler_room(s) < s->o.min_free) {
-        scheduler_fault(s, STORE_FULL, "the disk of the home is full: no attempt is started");
-        return;
-    }
-    ex->refresh(ex);
-    s->short_of[0] = '\0';
-    fill_pool(s, DEVICE_CPU, &started);
-    fill_pool(s, DEVICE_CUDA, &started);
-    if (s->jobs && !uv_is_active((uv_handle_t *)&s->journal_timer))
-        uv_timer_again(&s->journal_timer);
-    if (started)
-        scheduler_changed(s);
-    /* With nothing free, an end will bring us here again. */
-    if (scheduler_held(s)) {
-        uv_timer_start(&s->delay_timer, on_fill, scheduler_held(s), 0);
-    } else if (ex->room(ex, DEVICE_CPU) + ex->room(ex, DEVICE_CUDA) > 0 &&
-               store_queue_delay(s->o.store, now, &when, NULL) == STATUS_OK && when > now) {
-        uv_timer_start(&s->delay_timer, on_fill, (uint64_t)((when - now) / 1000 + 1), 0);
-    } else if (ex->widest(ex, DEVICE_CUDA) > 0) {
-        uv_timer_start(&s->delay_timer, on_fill, 5000, 0); /* a busy GPU may have become free */
-    }
-}
-
-void scheduler_kick(struct scheduler *s)
-{
-    if (!s->draining)
-        uv_timer_start(&s->fill_timer, on_fill, 0, 0);
 }

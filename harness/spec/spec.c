@@ -41,7 +41,7 @@ int spec_duration(const char *text, int64_t *us)
     return 0;
 }
 
-static bool read_bool(struct spec_parse *p, const char *name, const yaml_node_t *node, bool *out)
+bool spec_read_bool(struct spec_parse *p, const char *name, const yaml_node_t *node, bool *out)
 {
     const char *text = yaml_scalar(&p->reader, node, name);
     if (!text)
@@ -72,7 +72,7 @@ void spec_read_run(struct spec_parse *p, const yaml_node_t *node)
         } else if (strcmp(e->key, "priority") == 0) {
             spec_read_integer(p, "priority", e->value, -1000, 1000, &limits->priority);
         } else if (strcmp(e->key, "fail_fast") == 0) {
-            read_bool(p, "fail_fast", e->value, &limits->fail_fast);
+            spec_read_bool(p, "fail_fast", e->value, &limits->fail_fast);
         } else if (strcmp(e->key, "slurm") == 0) {
             spec_read_slurm(p, e->value);
         } else if (strcmp(e->key, "timeout") == 0) {
@@ -169,7 +169,7 @@ void spec_read_after(struct spec_parse *p, const yaml_node_t *node)
     for (int i = 0; i < map.count; i++) {
         const struct yaml_entry *e = &map.entries[i];
         if (strcmp(e->key, "fold") == 0)
-            read_bool(p, "fold", e->value, &p->spec->after.fold);
+            spec_read_bool(p, "fold", e->value, &p->spec->after.fold);
         else if (strcmp(e->key, "bench") != 0)
             yaml_unknown_key(&p->reader, e, "after", words);
         else if (!bench)
@@ -289,10 +289,10 @@ static void read_sections(struct spec_parse *p, const struct yaml_map *map)
     static const struct {
         const char *name;
         void (*read)(struct spec_parse *p, const yaml_node_t *node);
-    } sections[] = {{"sweep", read_name},     {"base", spec_read_base},       {"variants", spec_read_variants},
-                    {"grid", spec_read_grid}, {"exclude", spec_read_exclude}, {"after", spec_read_after},
-                    {"run", spec_read_run},   {"compare", read_compare}};
-    static const char *const words[] = {"sweep",   "about", "base", "variants", "grid",
+    } sections[] = {{"sweep", read_name},       {"base", spec_read_base},     {"variants", spec_read_variants},
+                    {"grid", spec_read_grid},   {"search", spec_read_search}, {"exclude", spec_read_exclude},
+                    {"after", spec_read_after}, {"run", spec_read_run},       {"compare", read_compare}};
+    static const char *const words[] = {"sweep",   "about", "base", "variants", "grid", "search",
                                         "exclude", "after", "run",  "compare",  NULL};
     for (int i = 0; i < map->count; i++) {
         int w = 0;
@@ -302,6 +302,7 @@ static void read_sections(struct spec_parse *p, const struct yaml_map *map)
             yaml_unknown_key(&p->reader, &map->entries[i], "the sweep", words);
     }
     const yaml_node_t *about = section(map, "about"), *grid = section(map, "grid");
+    grid = grid ? grid : section(map, "search");
     const char *text = about ? yaml_scalar(&p->reader, about, "about") : NULL;
     p->spec->about = memory_string(text ? text : "");
     p->grid_line = grid ? (int)grid->start_mark.line + 1 : 1;
@@ -329,7 +330,7 @@ static void parse_fini(struct spec_parse *p)
 int spec_parse(struct spec *spec, const char *text, size_t size, const char *path, const char *directory, FILE *report,
                struct error *err)
 {
-    *spec = (struct spec){.limits = {.slots = 1, .pack = 1, .retries = 2}};
+    *spec = (struct spec){.samples = 1, .limits = {.slots = 1, .pack = 1, .retries = 2}};
     struct spec_parse p = {.spec = spec, .directory = directory};
     config_init(&spec->base);
     spec->path = memory_string(path);
@@ -379,6 +380,13 @@ void spec_fini(struct spec *spec)
         for (int i = 0; i < spec->axes[a].count; i++)
             free(spec->axes[a].values[i]);
         free(spec->axes[a].values);
+        for (int i = 0; i < spec->axes[a].condition_count; i++) {
+            struct spec_condition *c = &spec->axes[a].conditions[i];
+            for (int k = 0; k < c->count; k++)
+                free(c->values[k]);
+            free(c->values);
+        }
+        free(spec->axes[a].conditions);
     }
     for (int v = 0; v < spec->variant_count; v++) {
         for (int i = 0; i < spec->variants[v].count; i++)

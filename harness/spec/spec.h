@@ -6,7 +6,8 @@
  * A run's configuration is the defaults, then base, then its grid point, then its variant, later ones winning.
  * Order of the runs: grid points as an odometer over the keys as written, the last one turning fastest, and for each
  * point every variant in the order written. So the variants of one point, which are compared with each other, start
- * together. Without variants there is one, named "default"; without a grid there is one point.
+ * together. Without variants there is one, named "default"; without a grid there is one point. With `search` all that
+ * is there once for each sample, whose values belong to the point: sample 0 first, with its whole grid.
  *
  * Paths in data.corpus, data.tokenizer, data.valid and init.from are made absolute, from the directory the caller is
  * in, since a worker runs elsewhere. */
@@ -56,10 +57,22 @@ struct spec_limits {
     bool fail_fast;     /* the first run that fails for good cancels the others */
 };
 
+/* Holds where the key has one of the values. */
+struct spec_condition {
+    const struct config_key *key;
+    char **values; /* as text that config_set takes */
+    int count;
+};
+
+/* A key of the grid, or one that `search` draws: then it has a value for each sample, and only where its conditions
+ * hold. Those of the grid come first. */
 struct spec_axis {
     const struct config_key *key;
     char **values; /* as text that config_set takes */
     int count;
+    bool sampled;
+    struct spec_condition *conditions;
+    int condition_count;
 };
 
 struct spec_pair {
@@ -88,6 +101,7 @@ struct spec {
     struct spec_axis *axes;
     struct spec_variant *variants;
     int axis_count, variant_count;
+    int64_t samples; /* of `search`; 1 without */
     struct spec_initial *initials;
     int initial_count;
     struct spec_after after;
@@ -119,7 +133,7 @@ void spec_begin_with(struct config *cfg, const char *needed);
 /* The grid values of run i, as text, axis by axis (points into the spec). */
 const char *spec_run_value(const struct spec *spec, int64_t i, int axis);
 
-/* Which of an axis' values run i has, from 0. */
+/* Which of an axis' values run i has, from 0: of a drawn key the sample, also where its conditions do not hold. */
 int spec_run_place(const struct spec *spec, int64_t i, int axis);
 
 /* The grid point of run i as JSON, {"gate.end":"40%","seed":1}: the axes of more than one value, in the order written,

@@ -28,18 +28,48 @@ static void set_checked(struct config *cfg, const struct config_key *key, const 
     }
 }
 
-/* The configuration of a point and a variant, not finished. */
-static void compose(const struct spec *spec, int64_t point, int variant, struct config *cfg)
+/* Which of an axis' values a point has: the samples are the odometer's slowest wheel. */
+static int64_t place_of(const struct spec *spec, int64_t point, int axis)
 {
-    *cfg = spec->base;
     for (int a = spec->axis_count - 1; a >= 0; a--) {
-        const struct spec_axis *axis = &spec->axes[a];
-        set_checked(cfg, axis->key, axis->values[point % axis->count]);
-        point /= axis->count;
+        if (spec->axes[a].sampled)
+            continue;
+        if (a == axis)
+            return point % spec->axes[a].count;
+        point /= spec->axes[a].count;
     }
-    const struct spec_variant *v = &spec->variants[variant];
+    return point;
+}
+
+static void set_variant(const struct spec_variant *v, struct config *cfg)
+{
     for (int i = 0; i < v->count; i++)
         set_checked(cfg, v->pairs[i].key, v->pairs[i].value);
+}
+
+/* The configuration of a point and a variant, not finished. A drawn key's conditions are about all that is not drawn,
+ * the variant's keys too, which win over it. */
+static void compose(const struct spec *spec, int64_t point, int variant, struct config *cfg)
+{
+    const struct spec_variant *v = &spec->variants[variant];
+    int drawn = 0;
+    *cfg = spec->base;
+    for (int a = 0; a < spec->axis_count; a++) {
+        const struct spec_axis *axis = &spec->axes[a];
+        drawn += axis->sampled;
+        if (!axis->sampled)
+            set_checked(cfg, axis->key, axis->values[place_of(spec, point, a)]);
+    }
+    set_variant(v, cfg);
+    if (drawn == 0)
+        return;
+    const struct config settled = *cfg;
+    for (int a = 0; a < spec->axis_count; a++) {
+        const struct spec_axis *axis = &spec->axes[a];
+        if (axis->sampled && spec_drawn_here(axis, &settled))
+            set_checked(cfg, axis->key, axis->values[place_of(spec, point, a)]);
+    }
+    set_variant(v, cfg);
 }
 
 int spec_run(const struct spec *spec, int64_t i, struct config *cfg)
@@ -58,15 +88,44 @@ int spec_run(const struct spec *spec, int64_t i, struct config *cfg)
 
 int spec_run_place(const struct spec *spec, int64_t i, int axis)
 {
-    int64_t point = spec->points[i] / spec->variant_count;
-    for (int a = spec->axis_count - 1; a > axis; a--)
-        point /= spec->axes[a].count;
-    return (int)(point % spec->axes[axis].count);
+    return (int)place_of(spec, spec->points[i] / spec->variant_count, axis);
 }
 
 const char *spec_run_value(const struct spec *spec, int64_t i, int axis)
 {
     return spec->axes[axis].values[spec_run_place(spec, i, axis)];
+}
+
+static bool sets(const struct spec_variant *v, const struct config_key *key)
+{
+    for (int i = 0; i < v->count; i++)
+        if (v->pairs[i].key == key)
+            return true;
+    return false;
+}
+
+/* Does any run have the values that are drawn for a key? */
+static bool is_drawn(const struct spec *spec, const struct spec_axis *axis)
+{
+    for (int64_t i = 0; i < spec->run_count; i++) {
+        const int variant = (int)(spec->points[i] % spec->variant_count);
+        struct config cfg;
+        if (sets(&spec->variants[variant], axis->key))
+            continue;
+        compose(spec, spec->points[i] / spec->variant_count, variant, &cfg);
+        if (spec_drawn_here(axis, &cfg))
+            return true;
+    }
+    return false;
+}
+
+static void check_drawn(struct spec_parse *p)
+{
+    for (int a = 0; a < p->spec->axis_count; a++)
+        if (p->spec->axes[a].sampled && !is_drawn(p->spec, &p->spec->axes[a]))
+            yaml_fault_place(&p->reader, p->grid_line, p->grid_column,
+                             "search: %s is drawn for no run: its variants set it themselves, or `when` never holds",
+                             p->spec->axes[a].key->name);
 }
 
 static bool excludes(const struct spec_exclusion *x, const struct config *cfg, int variant)
@@ -85,11 +144,8 @@ static char *describe(const struct spec_parse *p, int64_t point, int variant)
     const struct spec *spec = p->spec;
     char *text = p->variants_given ? memory_format("variant %s", spec->variants[variant].name) : memory_string("");
     for (int a = 0; a < spec->axis_count; a++) {
-        int64_t rest = point;
-        for (int b = spec->axis_count - 1; b > a; b--)
-            rest /= spec->axes[b].count;
         char *longer = memory_format("%s%s%s %s", text, *text ? ", " : "", spec->axes[a].key->name,
-                                     spec->axes[a].values[rest % spec->axes[a].count]);
+                                     spec->axes[a].values[place_of(spec, point, a)]);
         free(text);
         text = longer;
     }
@@ -181,14 +237,15 @@ static void tell(struct spec_parse *p, struct complaints *c)
 void spec_expand(struct spec_parse *p)
 {
     struct spec *spec = p->spec;
-    int64_t points = 1;
-    for (int a = 0; a < spec->axis_count; a++) {
-        points *= spec->axes[a].count; /* both are at most SPEC_RUNS_MOST: no overflow */
+    int64_t points = spec->samples;
+    for (int a = 0; a <= spec->axis_count; a++) {
         if (points * spec->variant_count > SPEC_RUNS_MOST) {
-            yaml_fault_place(&p->reader, p->grid_line, p->grid_column,
-                             "the grid and the variants make more than %d runs", SPEC_RUNS_MOST);
+            yaml_fault_place(&p->reader, p->grid_line, p->grid_column, "%s the variants make more than %d runs",
+                             spec->samples > 1 ? "the grid, the samples and" : "the grid and", SPEC_RUNS_MOST);
             return;
         }
+        if (a < spec->axis_count && !spec->axes[a].sampled)
+            points *= spec->axes[a].count; /* both are at most SPEC_RUNS_MOST: no overflow */
     }
     struct complaints *c = memory_alloc(1, sizeof *c);
     spec->points = memory_alloc((size_t)(points * spec->variant_count), sizeof *spec->points);
@@ -197,6 +254,8 @@ void spec_expand(struct spec_parse *p)
             expand_one(p, c, point, v);
     tell(p, c);
     free(c);
+    if (p->reader.fault_count == 0)
+        check_drawn(p);
     if (p->reader.fault_count == 0)
         spec_check_needs(p);
 }

@@ -29,6 +29,7 @@ struct spec_parse {
 void spec_read_base(struct spec_parse *p, const yaml_node_t *node);
 void spec_read_variants(struct spec_parse *p, const yaml_node_t *node);
 void spec_read_grid(struct spec_parse *p, const yaml_node_t *node);
+void spec_read_search(struct spec_parse *p, const yaml_node_t *node);  /* after the grid */
 void spec_read_exclude(struct spec_parse *p, const yaml_node_t *node); /* after the variants */
 void spec_read_after(struct spec_parse *p, const yaml_node_t *node);
 void spec_read_run(struct spec_parse *p, const yaml_node_t *node);
@@ -56,6 +57,12 @@ bool spec_same_value(const struct config_key *key, const struct config *a, const
  * a fault. */
 char *spec_read_value(struct spec_parse *p, struct config *scratch, const struct config_key *key,
                       const yaml_node_t *node);
+
+/* Do the conditions of a drawn key hold in a configuration that has the rest of its values? */
+bool spec_drawn_here(const struct spec_axis *axis, const struct config *cfg);
+
+/* true or false, or a fault. */
+bool spec_read_bool(struct spec_parse *p, const char *name, const yaml_node_t *node, bool *out);
 
 /* Strict decimal integer within bounds, or a fault. */
 bool spec_read_integer(struct spec_parse *p, const char *name, const yaml_node_t *node, int64_t low, int64_t high,

@@ -124,7 +124,8 @@ int status_collect(struct store *store, const struct home *home, const char *swe
         "LEFT JOIN attempt a ON a.run = r.id AND a.attempt = r.attempts WHERE r.state = 'failed' "
         "AND (:what IS NULL OR EXISTS (SELECT 1 FROM sweep_run m WHERE m.run = r.id AND m.sweep = :what)) "
         "ORDER BY r.ended DESC LIMIT 10";
-    json_t *sweeps = NULL, *live = NULL, *failures = NULL;
+    static const char aside_sql[] = "SELECT device, why, since FROM device_aside WHERE :what IS :what ORDER BY device";
+    json_t *sweeps = NULL, *live = NULL, *failures = NULL, *aside = NULL;
     int status = sweep ? store_sweep_find(store, sweep, err) : STATUS_OK;
     if (!status)
         status = rows_json(store, sweeps_sql, sweep, &sweeps, err);
@@ -132,9 +133,12 @@ int status_collect(struct store *store, const struct home *home, const char *swe
         status = rows_json(store, live_sql, sweep, &live, err);
     if (!status)
         status = rows_json(store, failures_sql, sweep, &failures, err);
+    if (!status)
+        status = rows_json(store, aside_sql, sweep, &aside, err);
     if (status) {
         json_decref(sweeps);
         json_decref(live);
+        json_decref(failures);
         return status;
     }
     size_t i;
@@ -144,8 +148,8 @@ int status_collect(struct store *store, const struct home *home, const char *swe
     for (i = 0; (row = json_array_get(sweeps, i)); i++)
         json_object_set_new(row, "paused", json_boolean(json_integer_value(json_object_get(row, "paused"))));
     add_progress(home, live);
-    *out =
-        json_pack("{s:b, s:o, s:o, s:o}", "paused", (int)paused, "sweeps", sweeps, "live", live, "failures", failures);
+    *out = json_pack("{s:b, s:o, s:o, s:o, s:o}", "paused", (int)paused, "sweeps", sweeps, "live", live, "failures",
+                     failures, "aside", aside);
     return STATUS_OK;
 }
 

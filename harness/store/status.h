@@ -19,9 +19,11 @@ enum { STATUS_QUIET_S = 30, STATUS_QUIET_ROWS = 10 };
  *   "cancelled":..,"gaps":(done, with missing rows),"submitted":us}],
  *  "live":[{"run":..,"sweep":..,"variant":..,"seed":..,"state":..,"attempt":..,"slot":..,"pack":..,"started":us,
  *   "step":..,"steps":..,"loss":..,"ms":..,"seconds_left":..,"quiet":seconds since the journal grew,"stalled":..}],
- *  "failures":[{"run":..,"sweep":..,"variant":..,"attempt":..,"cause":..,"text":..,"ended":us}]}
+ *  "failures":[{"run":..,"sweep":..,"variant":..,"attempt":..,"cause":..,"text":..,"ended":us}],
+ *  "aside":[{"device":..,"why":..,"since":us}]}
  * sweep: one sweep's part of it, or NULL. Numbers that are not known are null. failures: the latest ten runs that
- * failed for good. A new reference. Wants this program's views (store_own_views, or a store opened to write). */
+ * failed for good. aside: GPUs that get no runs. A new reference. Wants this program's views (store_own_views, or a
+ * store opened to write). */
 int status_collect(struct store *store, const struct home *home, const char *sweep, json_t **out, struct error *err);
 
 /* One run: {"run":{every column},"config":{..},"attempts":[..],

@@ -70,7 +70,8 @@ enum store_trouble store_trouble(const struct store *s);
 void store_set_patience(struct store *s, int milliseconds);
 
 /* Make the changes from here to the end of the group in one transaction, which costs less than one each. When one of
- * them fails none is made, and those after it fail too. No submit, cancel, retry or pause in it. */
+ * them fails none is made, and those after it fail too. No submit, cancel, retry or pause in it. A group in a group is
+ * a part of it: it has no end of its own, and undone it undoes all. */
 int store_group_begin(struct store *s, struct error *err);
 
 /* Commit, or with `keep` false undo. After a change that failed: undone, STATUS_FAILED with that change's trouble, and

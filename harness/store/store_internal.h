@@ -18,7 +18,7 @@ struct store {
     int patience;
     bool full_sync;
     bool in_transaction;
-    bool grouped;      /* between store_group_begin and _end: begin and commit of the changes do nothing ... */
+    int grouped;       /* store_group_begin less _end: above 0 begin and commit of the changes do nothing ... */
     bool group_failed; /* ... and one of them wanted to roll back, so that nothing of the group may stay */
     struct {
         const char *sql; /* the literal's address is the key */

@@ -64,15 +64,20 @@ void store_rollback(struct store *s)
 int store_group_begin(struct store *s, struct error *err)
 {
     int status = store_begin(s, false, err);
-    s->grouped = !status;
-    s->group_failed = false;
+    s->grouped += !status;
     return status;
 }
 
 int store_group_end(struct store *s, bool keep, struct error *err)
 {
+    if (s->grouped > 1) {
+        s->grouped--;
+        s->group_failed |= !keep;
+        return s->group_failed ? STATUS_FAILED : STATUS_OK;
+    }
     bool failed = s->group_failed;
-    s->grouped = s->group_failed = false;
+    s->grouped = 0;
+    s->group_failed = false;
     if (keep && !failed)
         return store_commit(s, err);
     store_rollback(s);

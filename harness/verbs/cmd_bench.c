@@ -292,7 +292,6 @@ static int bench_exec(int argc, char **argv, struct error *err)
     if (!status)
         status = loaded_model_open(&l, a.run ? a.run : argv[1], &load, err);
     if (!status) {
-        a.options.threads = l.threads;
         a.precision = l.precision;
         a.cpu = strcmp(l.model.ops->name, "cuda") != 0;
         status = bench_loaded(&a, &l, err);
@@ -316,7 +315,7 @@ static const struct option_row bench_options[] = {
     {"tokens", 0, "N", "decode: tokens timed in a round (32)"},
     {"ops", 0, NULL, "decode over the ops table instead of the CPU's own decoder"},
     {"device", 0, "cpu|cuda", "cpu or cuda (with --run: where the run was trained, else cpu)"},
-    OPTION_THREADS,
+    OPTION_THREADS_DECODING,
     {"plan", 0, "JSON", "kinds with their lists, as `after: bench:` of a sweep has them"},
     {"journal", 0, "FILE", "append rows of the table bench to a run's journal"},
     {"json", 0, NULL, "one JSON object a row"},

@@ -111,7 +111,7 @@ static const struct option_row eval_options[] = {
     {"tokens", 0, "N", "read no more than this many targets (all)"},
     {"tokenizer", 0, "DIR", "the tokenizer of --text (`tokenizer` beside the checkpoint)"},
     {"device", 0, "cpu|cuda", "cpu (the default) or cuda"},
-    OPTION_THREADS,
+    OPTION_THREADS_DECODING,
     {"no-padding", 0, NULL, "leave rows of the vocabulary that the tokenizer has no entry for out of the loss"},
     {"weights", 0, "fp32|bf16|int8", "as `generate` reads them, a token at a time: what that costs in loss; CPU only"},
     {"json", 0, NULL, "one JSON object"},

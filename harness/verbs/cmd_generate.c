@@ -27,7 +27,7 @@ static int run(const char *path, const struct loaded_model_options *load, const 
     struct generate_options options = *o;
     options.sink = write_stream;
     options.arg = &stream;
-    options.threads = l.threads;
+    options.threads = load->threads;
     status = generate(&l.model, l.tokenizer, &options, &result, err);
     if ((utf8_stream_end(&stream) != 0 || putchar('\n') == EOF || fflush(stdout) != 0) && !status)
         status = error_set(err, STATUS_FAILED, "standard output: cannot write");
@@ -114,7 +114,7 @@ static const struct option_row generate_options[] = {
     {"no-cache", 0, NULL, "run the whole window for every token: slow, for comparison"},
     {"tokenizer", 0, "DIR", "instead of `tokenizer` beside the checkpoint"},
     {"device", 0, "cpu|cuda", "cpu (the default) or cuda"},
-    OPTION_THREADS,
+    OPTION_THREADS_DECODING,
     {"stats", 0, NULL, "the speed, on standard error"},
     {0},
 };

@@ -114,6 +114,18 @@ static void add_failure(struct lines *l, const json_t *row)
                          cause ? cause : "?", why && why[0] ? ": " : "", why ? why : ""));
 }
 
+/* A GPU that is set aside, unless a reason to wait has named it. */
+static void add_aside(struct lines *l, const json_t *row)
+{
+    char time[32];
+    const char *device = json_string_value(json_object_get(row, "device"));
+    for (int i = 0; i < l->count; i++)
+        if (strstr(l->line[i], device))
+            return;
+    add(l, memory_format("  %s is set aside since %s: %.150s; 'taper devices --use' takes it back", device,
+                         format_time(time, number(row, "since")), json_string_value(json_object_get(row, "why"))));
+}
+
 static void collect(struct lines parts[PARTS], const json_t *all, const struct home *home, bool bars)
 {
     size_t i;
@@ -128,6 +140,8 @@ static void collect(struct lines parts[PARTS], const json_t *all, const struct h
         add(&parts[LIVE], memory_format("  %s", status_live(row, text)));
     for (i = 0; (row = json_array_get(json_object_get(all, "waiting"), i)); i++)
         add(&parts[WAITING], memory_format("  %s", json_string_value(json_object_get(row, "text"))));
+    for (i = 0; (row = json_array_get(json_object_get(all, "aside"), i)); i++)
+        add_aside(&parts[WAITING], row);
     for (i = 0; (row = json_array_get(json_object_get(all, "failures"), i)); i++)
         add_failure(&parts[FAILURES], row);
 }

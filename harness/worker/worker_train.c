@@ -85,6 +85,7 @@ static int train_in(const struct worker_job *job, int place, const char *dir, st
         line.terminal = 0; /* it goes to the log, which all runs of a pack share */
         line.name = job->count > 1 ? slash ? slash + 1 : job->runs[place].dir : NULL;
         struct train_options options = {.dir = dir,
+                                        .data = job->runs[place].data,
                                         .attempt = job->runs[place].attempt,
                                         .stop = &stops[place],
                                         .begin = initial_load,

@@ -9,7 +9,8 @@
 #include "harness/base/options.h"
 
 struct words {
-    const char *attempt, *go, *device, *threads, *grace, *timeout, *processors, *after, *payload, *program, *revision;
+    const char *attempt, *go, *device, *threads, *grace, *timeout, *processors, *data, *after, *payload, *program,
+        *revision;
 };
 
 /* "1,3,1": number `place` of a list of `count`, copied to item (ITEM bytes); a list of one is everybody's. */
@@ -29,7 +30,18 @@ static int list_item(const char *what, const char *list, int place, int count, c
     return STATUS_OK;
 }
 
-static int read_run(const struct words *w, const json_t *after, int place, int count, struct worker_run *run,
+/* One run's part of an object for all, or of a list; NULL of none. */
+static int object_item(const char *what, const json_t *all, int place, int count, const json_t **item,
+                       struct error *err)
+{
+    if (json_is_array(all) && (int)json_array_size(all) != count)
+        return error_set(err, STATUS_BAD_INPUT, "%s: want an object or a list of %d, got a list of %d", what, count,
+                         (int)json_array_size(all));
+    *item = json_is_array(all) ? json_array_get(all, (size_t)place) : all;
+    return STATUS_OK;
+}
+
+static int read_run(const struct words *w, const struct worker_words *to, int place, int count, struct worker_run *run,
                     struct error *err)
 {
     char item[ITEM];
@@ -43,11 +55,11 @@ static int read_run(const struct words *w, const json_t *after, int place, int c
         status = list_item("--timeout", w->timeout, place, count, item, err);
     if (w->timeout && !status)
         status = options_real("--timeout", item, 0, 1e12, &run->timeout, err);
-    if (!status && json_is_array(after) && (int)json_array_size(after) != count)
-        status = error_set(err, STATUS_BAD_INPUT, "--after: want an object or a list of %d, got a list of %d", count,
-                           (int)json_array_size(after));
+    if (!status)
+        status = object_item("--data", to->data, place, count, &run->data, err);
+    if (!status)
+        status = object_item("--after", to->after, place, count, &run->after, err);
     run->attempt = (int)attempt;
-    run->after = json_is_array(after) ? json_array_get(after, (size_t)place) : after;
     return status;
 }
 
@@ -78,17 +90,26 @@ static char **training_words(int argc, char **argv)
     return words;
 }
 
-static int read_job(struct worker_words *w, const struct words *texts, char **dirs, int count, struct error *err)
+static int read_json(const char *what, const char *text, json_t **to, struct error *err)
 {
     json_error_t where;
+    if (text && !(*to = json_loads(text, JSON_REJECT_DUPLICATES, &where)))
+        return error_set(err, STATUS_BAD_INPUT, "%s: %s", what, where.text);
+    return STATUS_OK;
+}
+
+static int read_job(struct worker_words *w, const struct words *texts, char **dirs, int count, struct error *err)
+{
     w->runs = memory_alloc((size_t)count, sizeof *w->runs);
     w->job = (struct worker_job){.runs = w->runs, .count = count, .device = texts->device, .payload = texts->payload};
     int status = read_numbers(texts, w, err);
-    if (!status && texts->after && !(w->after = json_loads(texts->after, JSON_REJECT_DUPLICATES, &where)))
-        status = error_set(err, STATUS_BAD_INPUT, "--after: %s", where.text);
+    if (!status)
+        status = read_json("--data", texts->data, &w->data, err);
+    if (!status)
+        status = read_json("--after", texts->after, &w->after, err);
     for (int i = 0; i < count && !status; i++) {
         w->runs[i].dir = dirs[i];
-        status = read_run(texts, w->after, i, count, &w->runs[i], err);
+        status = read_run(texts, w, i, count, &w->runs[i], err);
     }
     return status;
 }
@@ -104,6 +125,7 @@ int worker_words_read(struct worker_words *w, const struct command *command, int
                                         {.name = "grace", .value = &texts.grace},
                                         {.name = "timeout", .value = &texts.timeout},
                                         {.name = "processors", .value = &w->processors},
+                                        {.name = "data", .value = &texts.data},
                                         {.name = "after", .value = &texts.after},
                                         {.name = "payload", .value = &texts.payload},
                                         {.name = "program", .value = &texts.program},
@@ -123,6 +145,7 @@ int worker_words_read(struct worker_words *w, const struct command *command, int
 
 void worker_words_fini(struct worker_words *w)
 {
+    json_decref(w->data);
     json_decref(w->after);
     free(w->runs);
     free(w->training);
@@ -155,6 +178,7 @@ const struct option_row worker_options[] = {
     {"processors", 0, "LIST", "run on these processors only, such as 0-3,8"},
     {"timeout", 0, "S,...", "end an attempt after this many seconds; 0: never"},
     {"grace", 0, "SECONDS", "between TERM and KILL (default 30)"},
+    {"data", 0, "JSON", "digests that the data must have: {\"corpus\":\"...\"}, or a list of such"},
     {"after", 0, "JSON", "what to do after training: {\"fold\":true,\"bench\":{...}}, or a list of such"},
     {"payload", 0, "PROGRAM", "run this program, with the attempt's number, instead of the training"},
     {"go", 0, "FD", "wait for a byte on this descriptor first; end when it closes"},

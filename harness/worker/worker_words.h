@@ -15,7 +15,7 @@ struct worker_words {
     double grace;
     const char *processors; /* to be pinned to; NULL: any */
     struct worker_run *runs;
-    json_t *after;
+    json_t *data, *after;
     char **training; /* the training's argument vector */
 };
 

@@ -37,6 +37,8 @@ check 'on the other' is 'GPU-111-0001,12' "SELECT device, count(*) FROM attempt 
 check 'no run failed there twice, nor more than three' is '3,3' "SELECT count(*), count(DISTINCT run) FROM attempt WHERE device = 'GPU-000-0000'"
 check 'it is set aside' same '000:True:True 111:False:False' "$(devices)"
 check 'devices says so' says 'set aside since ' "$TAPER" devices
+check 'status does too, in one line, though nothing waits for it' same 1 \
+    "$("$TAPER" status | grep -c '^  GPU-000-0000 is set aside since .*: 3 runs in a row .*taper devices --use')"
 check 'and why' says '3 runs in a row failed there at once, the last ' "$TAPER" devices
 check 'with an event' is 1 "SELECT count(*) FROM event WHERE kind = 'device_aside' AND text LIKE 'GPU-000-0000: 3 runs%ECC error%'"
 check 'and a line in the log' same 1 "$(grep -c "GPU-000-0000 is set aside: .*'taper devices --use GPU-000-0000' takes it back" "$TAPER_HOME/daemon.log")"
@@ -51,6 +53,7 @@ cuda c 3
 check 'three more' "$TAPER" submit "$T/c.yaml"
 check 'one runs on the other GPU' poll 20 is '1,GPU-111-0001' "SELECT count(*), min(device) FROM run WHERE state = 'running'"
 check 'the others are told' says '2 runs of c wait for 1 free GPU slot; GPU-000-0000 is set aside' "$TAPER" status
+check '... and nothing is said twice' same 1 "$("$TAPER" status | grep -c 'set aside')"
 
 # ---- taken back
 check 'a word that means none' refuses 2 "'GPU-1' means no device that is set aside; set aside are: GPU-000-0000" "$TAPER" devices --use GPU-1

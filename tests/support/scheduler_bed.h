@@ -22,8 +22,9 @@ struct scripted {
     struct executor_job jobs[SCRIPTED_JOBS_MOST];
     int count;
     bool refuse; /* the next starts fail */
-    bool waits;  /* what is let go waits for its turn, until the test says that it runs */
-    bool slow;   /* they are answered only by bed_answers, else by the next turn of the loop */
+    bool waits;  /* starts are answered by the next turn of the loop, and what is let go waits for its turn, until the
+                    test says that it runs */
+    bool slow;   /* they are answered only by bed_answers; else, and without waits, at once */
     uv_timer_t answer;
 };
 
