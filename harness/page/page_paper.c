@@ -57,8 +57,7 @@ static int draw(struct page_call *c, const char *id, const char *sweep, int numb
     struct plot_image image = {0};
     struct error why = {0};
     bool empty = false;
-    char *version = NULL, *excuse = NULL;
-    size_t size = 0;
+    char *version = NULL;
     int status = page_reader_stamp(c->reader, &version, err);
     if (status)
         return status;
@@ -78,11 +77,7 @@ static int draw(struct page_call *c, const char *id, const char *sweep, int numb
         image.bytes = NULL;
         key = NULL;
     } else if (!status && empty && format == PLOT_SVG) {
-        FILE *memory = open_memstream(&excuse, &size);
-        put_excuse(memory, why.text);
-        fclose(memory);
-        fwrite(excuse, 1, size, c->out);
-        free(excuse);
+        put_excuse(c->out, why.text);
     } else if (!status) {
         status = error_set(err, empty ? STATUS_BAD_INPUT : why.status, "%s", why.text);
     }
