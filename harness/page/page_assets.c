@@ -27,6 +27,12 @@ int page_asset_script(struct page_call *c, struct error *err)
     return put_embedded(c, "harness/page/page.js");
 }
 
+int page_asset_curves(struct page_call *c, struct error *err)
+{
+    (void)err;
+    return put_embedded(c, "harness/page/curves.js");
+}
+
 /* Two lines, one that falls and one that follows it. */
 int page_asset_icon(struct page_call *c, struct error *err)
 {

@@ -71,7 +71,7 @@ void page_begin(struct page_call *c, const char *title, const char *sweep)
               "src=\"/assets/dygraph.js\"></script>\n",
               out);
     fputs("<link rel=\"stylesheet\" href=\"/assets/page.css\">\n<script defer "
-          "src=\"/assets/page.js\"></script>\n</head>\n"
+          "src=\"/assets/page.js\"></script>\n<script defer src=\"/assets/curves.js\"></script>\n</head>\n"
           "<body>\n<a class=\"skip\" href=\"#main\">To the content</a>\n<header class=\"bar\">\n<a class=\"brand\" "
           "href=\"/\">taper</a>\n<nav aria-label=\"Pages\">\n",
           out);

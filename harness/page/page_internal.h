@@ -57,8 +57,12 @@ page_answer page_html_sweeps, page_html_sweep, page_html_run, page_html_paper, p
 /* page_json.c: what `--json` of the verbs prints. */
 page_answer page_json_status, page_json_runs, page_json_run, page_json_compare, page_json_table;
 
+/* page_curves.c: numbers to draw, thinned. */
+page_answer page_json_curves;
+
 /* page_assets.c: what is compiled in, and dygraphs where this machine has it. */
-page_answer page_asset_style, page_asset_script, page_asset_icon, page_asset_dygraphs, page_asset_dygraphs_style;
+page_answer page_asset_style, page_asset_script, page_asset_curves, page_asset_icon, page_asset_dygraphs,
+    page_asset_dygraphs_style;
 bool page_has_dygraphs(void);
 
 #endif

@@ -11,6 +11,7 @@
 #include "harness/base/format.h"
 #include "harness/daemon/standing.h"
 #include "harness/page/page_html.h"
+#include "harness/page/page_parts.h"
 #include "harness/results/run_compare.h"
 
 enum { TAIL_BYTES = 65536 };
@@ -268,10 +269,11 @@ static int put_body(struct page_call *c, const struct store_run *run, json_t *al
     page_link_to(out, "/sweep", "name", run->sweep, run->sweep);
     fputs("</p>\n<div id=\"fresh\">\n", out);
     put_standing(out, all);
-    put_table(out, "Evaluations", json_object_get(all, "evals"), evals);
     fputs("</div>\n", out);
+    int status = page_put_curves(c, run->sweep, run->id, err);
     page_element(out, "h2", "Configuration");
-    int status = put_choice(c, run, err);
+    if (!status)
+        status = put_choice(c, run, err);
     if (!status)
         status = put_comparison(c, run, err);
     if (status)
@@ -279,6 +281,7 @@ static int put_body(struct page_call *c, const struct store_run *run, json_t *al
     put_folded(out, "Every key", json_object_get(all, "config"));
     put_folded(out, "In the queue", json_object_get(all, "run"));
     fputs("<div id=\"fresh-log\">\n", out);
+    put_table(out, "Evaluations", json_object_get(all, "evals"), evals);
     status = put_sites(c, run->id, err);
     put_table(out, "Attempts", json_object_get(all, "attempts"), attempts);
     put_tail(c, run->id, RUNDIR_LOG, "The log's end");

@@ -184,7 +184,8 @@ int page_html_sweep(struct page_call *c, struct error *err)
         fputs("<div id=\"fresh\">\n", c->out);
         put_standing(c->out, all);
         fputs("</div>\n", c->out);
-        fputs("<h2 id=\"runs\">Runs</h2>\n", c->out);
+        status = page_put_curves(c, sweep, NULL, err);
+        page_element(c->out, "h2 id=\"runs\"", "Runs");
         put_filter(c, sweep);
         fputs("<div id=\"fresh-runs\">\n", c->out);
         put_runs(c, &rows, sweep);

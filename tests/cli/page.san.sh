@@ -38,6 +38,28 @@ check 'two runs' same_json compare odd/baseline/0 'odd/<script>alert(2)</script>
     "/api/compare.json?a=$run&b=odd/%3Cscript%3Ealert(2)%3C/script%3E/0"
 check 'a table' bash -c '"$TAPER" table tinystories --sweep odd --format json > "$1/a" && curl -sS "$2/api/table.json?id=tinystories&sweep=odd" |
     cmp - "$1/a"' - "$T" "$PAGE"
+# ---- curves: log.every 2, steps 1 2 4 6 8 10; two buckets of 0 to 5 and 6 to 10
+curve() { get "/api/curves.json?sweep=odd&run=$run&$1" | tr -d '\n' | grep -o "\"$2\": \[[^]]*\]*" | head -1 | sed 's/.*: //'; }
+bucket() { query "SELECT format('%.7g', $2) FROM step WHERE run = '$run' AND step $1"; }
+check 'curves: as logged where there are enough points' same '[1,2,4,6,8,10]' "$(curve 'metric=ce' step)"
+check 'in buckets' same '[4,10]' "$(curve 'metric=ce&points=2' step)"
+check 'their means' same "[$(bucket '< 6' 'avg(ce)'),$(bucket '>= 6' 'avg(ce)')]" "$(curve 'metric=ce&points=2' mean)"
+check 'the smallest' same "[$(bucket '< 6' 'min(ce)'),$(bucket '>= 6' 'min(ce)')]" "$(curve 'metric=ce&points=2' min)"
+check 'the largest' same "[$(bucket '< 6' 'max(ce)'),$(bucket '>= 6' 'max(ce)')]" "$(curve 'metric=ce&points=2' max)"
+check 'a part of the axis' same '[4,6]' "$(curve 'metric=ce&low=3&high=7' step)"
+check 'buckets that grow' same '[2,4,10]' "$(curve 'metric=ce&points=4&logx=1' step)"
+check 'evaluations' same '[5,10]' "$(curve 'metric=val_loss' step)"
+get '/api/curves.json?sweep=odd&metric=agreement:final_norm' > "$T/o"
+check 'a site' same 4 "$(grep -c '"step": \[1,' "$T/o")"
+check 'the gate of tapered variants' bash -c '[ "$(grep -c "\"gate\": \[\[1,1\]" "$1")" = 3 ]' - "$T/o"
+get '/api/curves.json?sweep=odd&x=tokens' > "$T/o"
+check 'tokens of a step' grep -q '"scale": 128,' "$T/o"
+check 'all runs, the rest later' grep -q '^"runs": 4, "next": null' "$T/o"
+for bad in metric=loss metric=ce:final_norm 'metric=c' x=miles points=1 points=x low=-1 also=none 'metric=%27'; do
+    check "curves with $bad" same 404 "$(code "/api/curves.json?sweep=odd&$bad")"
+done
+check 'a site that is not there is empty' same '[]' "$(curve "metric=c:x'%22" step)"
+
 check 'a sweep that is not there' same 404 "$(code '/api/runs.json?sweep=od')"
 check 'says so as JSON' grep -q '"error": "no sweep .od. (there is odd)"' "$T/body"
 check 'a parameter that lacks' same 404 "$(code /api/run.json)"
@@ -82,13 +104,13 @@ else
 fi
 check 'a figure that is not there' same 404 "$(code '/figure.svg?id=fig-x&sweep=odd')"
 check 'news' bash -c 'timeout 3 curl -sN "$1/events" > "$2"; grep -q "^event: change" "$2"' - "$PAGE" "$T/o"
-for asset in page.css page.js icon.svg; do
+for asset in page.css page.js curves.js icon.svg; do
     check "$asset" same 200 "$(code "/assets/$asset")"
 done
 unserve
 export TAPER_DYGRAPHS=$T/none
 check 'without dygraphs it serves too' serve
-check 'and leaves it out' bash -c '! curl -sS "$1/" | grep -q dygraph && [ "$(curl -s -o /dev/null -w "%{http_code}" "$1/assets/dygraph.js")" = 404 ]' - "$PAGE"
+check 'and leaves it out' bash -c '! curl -sS "$1/" | grep -q dygraph && curl -sS "$1/sweep?name=odd" | grep -q "No curves without dygraphs" && [ "$(curl -s -o /dev/null -w "%{http_code}" "$1/assets/dygraph.js")" = 404 ]' - "$PAGE"
 unserve
 unset TAPER_DYGRAPHS
 check 'and with it' serve
