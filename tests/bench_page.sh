@@ -47,14 +47,13 @@ server=$!
 trap 'kill $server; wait $server || true; [ -n "${3:-}" ] || rm -rf "$dir"' EXIT
 until grep -q http "$dir/link"; do sleep 0.05; done
 page=$(cat "$dir/link")
-for path in '' 'sweep?name=deep' 'api/runs.json?sweep=deep' 'curves?name=deep' \
-    'api/curves.json?sweep=deep&metric=ce&points=240' 'api/curves.json?sweep=deep&metric=ce&points=240'; do
+for path in '' 'sweep?name=deep' 'api/runs.json?sweep=deep' 'api/curves.json?sweep=deep&metric=ce&points=240'; do
     curl -sS -o "$dir/body" -w "%{time_total} s  %{size_download} bytes  /$path\n" "$page$path"
 done
 from=0 begin=$(date +%s.%N) asked=0
 while [ "$from" != null ]; do # all curves, as the page asks for them
     curl -sS -o "$dir/body" "${page}api/curves.json?sweep=deep&metric=ce&points=240&from=$from"
-    from=$(jq .next "$dir/body" 2> /dev/null || grep -o '"next": *[0-9nul]*' "$dir/body" | grep -o '[0-9nul]*$')
+    from=$(grep -o '"next": [0-9nul]*' "$dir/body" | cut -d' ' -f2)
     asked=$((asked + 1))
 done
-echo "all curves: $(echo "$(date +%s.%N) - $begin" | bc) s in $asked answers"
+echo "$begin $(date +%s.%N) $asked" | awk '{ printf "%.1f s  all curves, in %d answers\n", $2 - $1, $3 }'

@@ -8,8 +8,10 @@
 #include "harness/results/curve_data.h"
 #include "harness/results/metric_names.h"
 
-/* PATIENCE_MS: one answer's work, so that the first lines are there at once and no question holds a reader for long. */
-enum { POINTS = 400, PATIENCE_MS = 250, STEPS_MOST = 2000000000 };
+/* An answer's work: of the first one little, so that the first lines are there at once, of the others so much that no
+ * question holds a reader for long. */
+enum { FIRST_MS = 60, PATIENCE_MS = 250 };
+enum { POINTS = 400, STEPS_MOST = 2000000000 };
 
 /* "sweep" and, as often as wanted, "also". */
 static int choose_sweeps(const struct page_call *c, struct result_choice *choice, struct error *err)
@@ -40,8 +42,7 @@ int page_json_curves(struct page_call *c, struct error *err)
                                .x = parameter_or(c, "x", "step"),
                                .run = page_parameter(c, "run"),
                                .log_x = page_parameter(c, "logx") != NULL,
-                               .live = page_parameter(c, "live") != NULL,
-                               .milliseconds = PATIENCE_MS};
+                               .live = page_parameter(c, "live") != NULL};
     int status = page_need(c, "sweep", &q.sweep, err);
     if (!status)
         status = page_integer(c, "points", 2, CURVE_POINTS, POINTS, &points, err);
@@ -56,6 +57,7 @@ int page_json_curves(struct page_call *c, struct error *err)
     if (!status)
         status = page_reader_prepare(c->reader, q.sweep, choice.also_count ? &choice : NULL, err);
     q.points = (int)points;
+    q.milliseconds = q.from ? PATIENCE_MS : FIRST_MS;
     return status ? status : curve_write(c->out, &c->reader->from, &q, err);
 }
 
