@@ -19,7 +19,8 @@ CREATE TABLE sweep (
     created INTEGER NOT NULL,        -- first submitted
     updated INTEGER NOT NULL,        -- last submitted
     paused INTEGER NOT NULL DEFAULT 0,
-    fail_fast INTEGER NOT NULL DEFAULT 0
+    fail_fast INTEGER NOT NULL DEFAULT 0,
+    stop TEXT NOT NULL DEFAULT ''    -- JSON: how its search pauses runs on the way; '': it does not
 ) STRICT, WITHOUT ROWID;
 
 -- A run belongs to the sweep that submitted it first; every sweep that holds it has a row in sweep_run.
@@ -28,11 +29,11 @@ CREATE TABLE run (
     sweep TEXT NOT NULL REFERENCES sweep (name),
     variant TEXT NOT NULL,
     seed INTEGER NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('queued', 'starting', 'running', 'done', 'failed', 'cancelled')),
+    state TEXT NOT NULL CHECK (state IN ('queued', 'starting', 'running', 'done', 'failed', 'cancelled', 'paused')),
     params INTEGER,                  -- parameters of the model, a tied head counted once
     created INTEGER NOT NULL,
     started INTEGER,                 -- of the latest attempt
-    ended INTEGER,                   -- NULL unless done, failed or cancelled
+    ended INTEGER,                   -- NULL unless done, failed, cancelled or paused
     device TEXT,                     -- the latest attempt's, with host and version
     host TEXT,
     version TEXT,
@@ -71,9 +72,29 @@ CREATE TABLE sweep_run (
     point TEXT NOT NULL,             -- JSON: the grid's keys that take several values, as its spec has them at this place
     position INTEGER NOT NULL,       -- in this sweep, from 0
     wanted INTEGER NOT NULL DEFAULT 1, -- 0: cancelled for this sweep; a run nobody wants is cancelled
+    bracket TEXT NOT NULL DEFAULT '', -- of a search that pauses runs: with which it is compared, its variant and point
     PRIMARY KEY (sweep, run, variant, point)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sweep_run_run ON sweep_run (run);
+
+-- What a search decided at its rungs, in order: a run that reached one is kept (it goes on) or paused, and may be kept
+-- later when more have come. One that diverged before it is diverged.
+CREATE TABLE decision (
+    id INTEGER PRIMARY KEY,
+    time INTEGER NOT NULL,
+    sweep TEXT NOT NULL REFERENCES sweep (name),
+    bracket TEXT NOT NULL,
+    run TEXT NOT NULL REFERENCES run (id),
+    rung INTEGER NOT NULL,           -- from 1
+    step INTEGER NOT NULL,           -- the rung's
+    metric ANY,                      -- of the last evaluation up to it
+    rank INTEGER NOT NULL,           -- by it, of all of the bracket that had reached the rung; from 1, the best
+    ranked INTEGER NOT NULL,         -- how many those were
+    verdict TEXT NOT NULL CHECK (verdict IN ('kept', 'paused', 'diverged')),
+    why TEXT NOT NULL,
+    UNIQUE (sweep, bracket, rung, run, verdict)
+) STRICT;
+CREATE INDEX decision_run ON decision (run);
 
 -- One start of a worker.
 CREATE TABLE attempt (
@@ -81,7 +102,7 @@ CREATE TABLE attempt (
     attempt INTEGER NOT NULL,        -- from 1
     started INTEGER NOT NULL,
     ended INTEGER,
-    cause TEXT,                      -- done failed input stopped diverged memory disk signal timeout lost start cancelled preempted time-limit node revoked refused dependency; NULL: not ended
+    cause TEXT,                      -- done failed input stopped diverged memory disk paused signal timeout lost start cancelled preempted time-limit node revoked refused dependency; NULL: not ended
     text TEXT,
     code INTEGER,                    -- exit code
     signal INTEGER,

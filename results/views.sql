@@ -80,10 +80,21 @@ SELECT s.name AS sweep, s.about, s.paused, s.fail_fast, s.created, s.updated,
     count(iif(r.state = 'running', 1, NULL)) AS running,
     count(iif(r.state = 'done', 1, NULL)) AS done,
     count(iif(r.state = 'failed', 1, NULL)) AS failed,
-    count(iif(r.state = 'cancelled', 1, NULL)) AS cancelled
+    count(iif(r.state = 'cancelled', 1, NULL)) AS cancelled,
+    count(iif(r.state = 'paused', 1, NULL)) AS paused_runs
 FROM sweep s LEFT JOIN (SELECT DISTINCT sweep, run FROM sweep_run) m ON m.sweep = s.name
     LEFT JOIN run r ON r.id = m.run
 GROUP BY s.name;
+
+-- Where a search compares its runs, a row for each rung of each run.
+CREATE VIEW run_rung AS
+SELECT m.sweep, m.bracket, m.run, m.position, j.key + 1 AS rung,
+    CAST(round(iif(j.value LIKE '%\%' ESCAPE '\', CAST(j.value AS REAL) / 100 * r.steps, CAST(j.value AS REAL))) AS INTEGER)
+        AS step
+FROM sweep w JOIN json_each(nullif(w.stop, ''), '$.rungs') j
+    JOIN (SELECT sweep, bracket, run, min(position) AS position FROM sweep_run WHERE wanted GROUP BY sweep, bracket, run) m
+        ON m.sweep = w.name
+    JOIN run r ON r.id = m.run;
 
 -- The last logged step of each run.
 CREATE VIEW step_last AS

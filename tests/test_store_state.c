@@ -117,7 +117,7 @@ static void only_legal_changes(void **state)
                 assert_int_equal(store_retry(f.s, NULL, id, false, &changed, NULL), STATUS_OK);
                 status = changed.queued == 1 ? STATUS_OK : STATUS_FAILED;
             } else {
-                legal = from == RUN_QUEUED || live;
+                legal = from == RUN_QUEUED || from == RUN_PAUSED || live;
                 assert_int_equal(store_cancel(f.s, NULL, id, "test", &changed, NULL), STATUS_OK);
                 status = changed.queued + changed.live == 1 ? STATUS_OK : STATUS_FAILED;
             }

@@ -97,5 +97,5 @@ int error_wrap(struct error *err, const char *format, ...)
 
 int error_exit_code(int status)
 {
-    return status <= STATUS_OK && status >= STATUS_DISK ? -status : -STATUS_FAILED;
+    return status <= STATUS_OK && status >= STATUS_PAUSED ? -status : -STATUS_FAILED;
 }

@@ -15,6 +15,7 @@ enum status {
     STATUS_DIVERGED = -4,  /* a training was not finite, and would be so again: exit status 4 */
     STATUS_MEMORY = -5,    /* the host's or a GPU's memory ran out: exit status 5 */
     STATUS_DISK = -6,      /* a file cannot be written, it is full or broken: exit status 6 */
+    STATUS_PAUSED = -7,    /* trained up to the step that was asked for, state saved: exit status 7 */
 };
 
 struct error {

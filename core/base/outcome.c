@@ -3,12 +3,13 @@
 #include <string.h>
 
 static const char *const names[OUTCOME_COUNT] = {
-    "done", "failed", "input",     "stopped",   "diverged",   "memory", "disk",    "signal",  "timeout",
+    "done", "failed", "input",     "stopped",   "diverged",   "memory", "disk",    "paused",  "signal",    "timeout",
     "lost", "start",  "cancelled", "preempted", "time-limit", "node",   "revoked", "refused", "dependency"};
 
 _Static_assert(-(int)STATUS_FAILED == OUTCOME_FAILED && -(int)STATUS_BAD_INPUT == OUTCOME_INPUT &&
                    -(int)STATUS_STOPPED == OUTCOME_STOPPED && -(int)STATUS_DIVERGED == OUTCOME_DIVERGED &&
-                   -(int)STATUS_MEMORY == OUTCOME_MEMORY && -(int)STATUS_DISK == OUTCOME_DISK,
+                   -(int)STATUS_MEMORY == OUTCOME_MEMORY && -(int)STATUS_DISK == OUTCOME_DISK &&
+                   -(int)STATUS_PAUSED == OUTCOME_PAUSED,
                "a status, the exit status and the outcome are one number");
 
 const char *outcome_name(enum outcome outcome)
@@ -28,6 +29,6 @@ bool outcome_parse(const char *name, enum outcome *outcome)
 
 enum outcome outcome_of_exit(int code, bool ours)
 {
-    const int known = ours ? OUTCOME_DISK : OUTCOME_STOPPED;
+    const int known = ours ? OUTCOME_PAUSED : OUTCOME_STOPPED;
     return code >= 0 && code <= known ? (enum outcome)code : OUTCOME_FAILED;
 }

@@ -18,6 +18,7 @@ enum outcome {
     OUTCOME_DIVERGED, /* a loss, gradient, weight or evaluation was not finite */
     OUTCOME_MEMORY,   /* the host's or a GPU's ran out, or would have */
     OUTCOME_DISK,     /* a file could not be written: full, or broken */
+    OUTCOME_PAUSED,   /* trained up to the step that was asked for, state saved */
     /* As those around it saw it. */
     OUTCOME_SIGNAL,
     OUTCOME_TIMEOUT,

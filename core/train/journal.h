@@ -10,7 +10,7 @@
  *   {"table":"event","step":50,"attempt":1,"kind":"checkpoint","text":"..."}     kinds: start resume checkpoint
  *                                                                              skipped (docs/gpu.md) uncovered damaged
  *   {"table":"run","attempt":1,"step":600,"state":"done","val_loss":3.9,"params":330048,"device":"cpu","text":""}
- *                                                     once an attempt, last: state done, failed or stopped
+ *                                                     once an attempt, last: state done, failed, stopped or paused
  * step_ms holds the time of every step since the row before it (the last is `ms`), so no step's time is lost when
  * log.every is above 1. A number that is not finite is written as "NaN", "Infinity" or "-Infinity".
  *

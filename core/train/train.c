@@ -389,6 +389,19 @@ static int stopped(const struct run *r, struct error *err)
                      (long long)r->trainer.step, (long long)r->cfg->steps);
 }
 
+/* Where it was asked to train no further. */
+static bool is_until(const struct run *r)
+{
+    const int64_t until = r->options->until;
+    return until > 0 && until < r->cfg->steps && r->trainer.step >= until;
+}
+
+static int paused(const struct run *r, struct error *err)
+{
+    return error_set(err, STATUS_PAUSED, "paused after step %lld of %lld, as asked; the checkpoint is saved",
+                     (long long)r->trainer.step, (long long)r->cfg->steps);
+}
+
 /* An evaluation that is due after step k may have been cut short by a stop, or by a kill after the checkpoint of that
  * step: a resumed run makes it up. Made twice, it is logged twice with the same numbers. */
 static int train_steps(struct run *r, struct error *err)
@@ -398,10 +411,12 @@ static int train_steps(struct run *r, struct error *err)
     const int64_t eval_every = config_steps(cfg->eval_every, cfg->steps);
     const int64_t checkpoint_every = config_steps(cfg->checkpoint_every, cfg->steps);
     int status = STATUS_OK;
-    if (first > 0 && first < cfg->steps && due(first, eval_every))
+    if (first > 0 && first < cfg->steps && (due(first, eval_every) || first == r->options->until))
         status = evaluate_now(r, cfg->eval_tokens, err);
     if (status) /* nothing has changed since the checkpoint */
         return status == STATUS_STOPPED ? stopped(r, err) : status;
+    if (is_until(r))
+        return paused(r, err);
     r->settled_step = first;
     r->known_skipped = r->trainer.skipped;
     if (first < cfg->steps)
@@ -409,18 +424,20 @@ static int train_steps(struct run *r, struct error *err)
     while (r->trainer.step < cfg->steps) {
         status = one_step(r, err);
         int64_t k = r->trainer.step;
-        bool last = k == cfg->steps;
-        if (!status && due(k, eval_every))
+        const bool last = k == cfg->steps, until = is_until(r), evaluates = due(k, eval_every) || until;
+        if (!status && evaluates)
             status = settle(r, err);
-        if (!status && !last && due(k, eval_every))
+        if (!status && !last && evaluates)
             status = evaluate_now(r, cfg->eval_tokens, err);
         bool stop = status == STATUS_STOPPED || (r->options->stop && atomic_load(r->options->stop));
-        if ((!status || status == STATUS_STOPPED) && (last || stop || due(k, checkpoint_every)))
+        if ((!status || status == STATUS_STOPPED) && (last || stop || until || due(k, checkpoint_every)))
             status = save(r, err);
         if (status)
             return status;
         if (stop)
             return stopped(r, err);
+        if (until)
+            return paused(r, err);
     }
     print_profile(r, r->trainer.step - first);
     return STATUS_OK;
@@ -468,7 +485,10 @@ static int write_sample(struct run *r, struct error *err)
 /* The end of every attempt is in the journal, whatever it was. */
 static int conclude(struct run *r, int status, struct error *err)
 {
-    const char *state = status == STATUS_OK ? "done" : status == STATUS_STOPPED ? "stopped" : "failed";
+    const char *state = status == STATUS_OK        ? "done"
+                        : status == STATUS_STOPPED ? "stopped"
+                        : status == STATUS_PAUSED  ? "paused"
+                                                   : "failed";
     struct error writing = {0};
     if (!r->journal.path) /* failed before there was a journal */
         return status;

@@ -34,11 +34,13 @@ struct train_options {
     /* Gives a run with init.from its weights (core/trained/initial.h), once, when it begins; NULL without. */
     int (*begin)(void *arg, struct trainer *t, struct error *err);
     void *begin_arg;
-    const char *device;     /* device: cuda: UUID of the GPU; NULL: the first visible one */
-    const json_t *data;     /* digests that its data must have, named as in data.json; NULL: any */
-    int attempt;            /* counts from 1; 0: one more than the journal's last */
-    bool fresh;             /* refuse a directory that already holds a run */
-    bool profile;           /* print the time of each part of the step to stderr at the end */
+    const char *device; /* device: cuda: UUID of the GPU; NULL: the first visible one */
+    const json_t *data; /* digests that its data must have, named as in data.json; NULL: any */
+    int attempt;        /* counts from 1; 0: one more than the journal's last */
+    int64_t until;      /* evaluate and checkpoint after this step and return STATUS_PAUSED; 0, or no step before the
+                           last: train to the end. What is trained does not depend on it. */
+    bool fresh;         /* refuse a directory that already holds a run */
+    bool profile;       /* print the time of each part of the step to stderr at the end */
     const atomic_int *stop; /* non-zero: checkpoint at the next step's end and return STATUS_STOPPED; a signal handler
                                or another thread may set it. NULL: never */
     void (*progress)(void *arg, const struct train_progress *p); /* NULL for none */
@@ -51,7 +53,8 @@ struct train_result {
     int64_t params;  /* parameters in the model (a tied head counts once) */
 };
 
-/* Returns STATUS_OK (done; also when the run was done before), STATUS_STOPPED (stop flag; resumable), STATUS_BAD_INPUT
+/* Returns STATUS_OK (done; also when the run was done before), STATUS_STOPPED (stop flag; resumable),
+ * STATUS_PAUSED (at `until`; resumable), STATUS_BAD_INPUT
  * (configuration, text, tokenizer or checkpoint), STATUS_DIVERGED (a loss, gradient, weight or
  * validation loss that is not finite, with the step), STATUS_MEMORY, STATUS_DISK, STATUS_FAILED (anything else). The
  * last good checkpoint survives every one of them. */

@@ -11,6 +11,7 @@
 #include "harness/queue/waiting.h"
 #include "harness/store/store_device.h"
 #include "harness/store/store_queue.h"
+#include "harness/store/store_search.h"
 
 static const char *text_of(const json_t *request, const char *name, struct error *err)
 {
@@ -225,8 +226,28 @@ static int do_pause(struct requests *r, const json_t *request, json_t **body, st
     return set_paused(r, request, true, body, err);
 }
 
+/* A run that its search has paused, and no sweep of that name. */
+static int resume_run(struct requests *r, const char *word, json_t **body, struct error *err)
+{
+    struct store_run run;
+    int status = store_run_find(r->store, word, &run, err);
+    if (!status)
+        status = store_search_resume(r->store, run.id, err);
+    if (!status)
+        *body = json_pack("{s:s}", "run", run.id);
+    if (!status && r->scheduler)
+        scheduler_kick(r->scheduler);
+    return status;
+}
+
 static int do_resume(struct requests *r, const json_t *request, json_t **body, struct error *err)
 {
+    const char *word = json_string_value(json_object_get(request, "sweep"));
+    struct store_run run;
+    bool is_sweep = true;
+    int status = word ? requests_resolve(r->store, word, &is_sweep, &run, err) : STATUS_OK;
+    if (status || !is_sweep)
+        return status ? status : resume_run(r, word, body, err);
     return set_paused(r, request, false, body, err);
 }
 

@@ -132,6 +132,10 @@ static void put_why(FILE *out, const json_t *all)
     const json_t *attempts = json_object_get(all, "attempts");
     const json_t *last = json_array_get(attempts, json_array_size(attempts) - 1);
     const char *state = page_field(json_object_get(all, "run"), "state");
+    const json_t *decisions = json_object_get(all, "decisions");
+    const json_t *decided = json_array_get(decisions, json_array_size(decisions) - 1);
+    if (strcmp(state, "paused") == 0 && decided)
+        page_element(out, "p", page_field(decided, "why"));
     for (size_t i = 0; strcmp(state, "failed") == 0 && i < sizeof from / sizeof from[0]; i++)
         if (page_field(last, from[i]) && *page_field(last, from[i])) {
             page_element(out, "p class=\"bad\"", page_field(last, from[i]));
@@ -258,6 +262,8 @@ static int put_body(struct page_call *c, const struct store_run *run, json_t *al
     static const char *const attempts[] = {"attempt", "started", "ended", "cause", "text",
                                            "device",  "host",    "slot",  NULL};
     static const char *const evals[] = {"step", "split", "loss", "tokens", NULL};
+    static const char *const rungs[] = {"time", "sweep",  "bracket", "rung", "step", "metric",
+                                        "rank", "ranked", "verdict", "why",  NULL};
     static const char *const events[] = {"time", "kind", "step", "text", NULL};
     FILE *out = c->out;
     char *title = memory_format("%s, seed %lld", run->variant, (long long)run->seed);
@@ -283,6 +289,7 @@ static int put_body(struct page_call *c, const struct store_run *run, json_t *al
     fputs("<div id=\"fresh-log\">\n", out);
     put_table(out, "Evaluations", json_object_get(all, "evals"), evals);
     status = put_sites(c, run->id, err);
+    put_table(out, "Rungs of its search", json_object_get(all, "decisions"), rungs);
     put_table(out, "Attempts", json_object_get(all, "attempts"), attempts);
     put_tail(c, run->id, RUNDIR_LOG, "The log's end");
     put_tail(c, run->id, RUNDIR_SAMPLES, "Samples");

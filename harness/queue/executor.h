@@ -24,6 +24,7 @@ struct executor_run {
     const char *dir; /* the run directory, absolute; config.json is there */
     int attempt;
     double timeout;    /* seconds; 0: none */
+    int64_t until;     /* the step to train up to; 0: to the end */
     const char *data;  /* digests that its data must have, as JSON; NULL: any */
     const char *after; /* what to do after training, as JSON; NULL: nothing */
 };

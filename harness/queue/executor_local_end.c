@@ -113,7 +113,7 @@ static void report_without_file(struct executor_job *job, struct member *m, bool
         end.outcome = job->exit.si_status > 128                   ? OUTCOME_SIGNAL
                       : job->exit.si_status == SUPERVISOR_TIMEOUT ? OUTCOME_TIMEOUT
                                                                   : outcome_of_exit(job->exit.si_status, true);
-        end.code = end.outcome <= OUTCOME_DISK ? job->exit.si_status : -1;
+        end.code = end.outcome <= OUTCOME_PAUSED ? job->exit.si_status : -1;
         end.signal = end.outcome == OUTCOME_SIGNAL ? job->exit.si_status - 128 : -1;
         end.text = "see " RUNDIR_LOG;
     }

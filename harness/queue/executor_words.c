@@ -15,16 +15,31 @@ static void add(struct executor_words *a, const char *name, char *value)
     a->words[a->count++] = value;
 }
 
-/* "1,3,1" */
-static char *attempt_list(const struct executor_launch *launch)
+static int64_t attempt_of(const struct executor_run *run)
 {
-    char *list = memory_format("%d", launch->runs[0].attempt);
+    return run->attempt;
+}
+
+static int64_t until_of(const struct executor_run *run)
+{
+    return run->until;
+}
+
+/* "1,3,1"; NULL where all are 0. */
+static char *number_list(const struct executor_launch *launch, int64_t (*of)(const struct executor_run *run))
+{
+    char *list = memory_format("%lld", (long long)of(&launch->runs[0]));
+    bool any = of(&launch->runs[0]) != 0;
     for (int i = 1; i < launch->count; i++) {
-        char *longer = memory_format("%s,%d", list, launch->runs[i].attempt);
+        char *longer = memory_format("%s,%lld", list, (long long)of(&launch->runs[i]));
+        any |= of(&launch->runs[i]) != 0;
         free(list);
         list = longer;
     }
-    return list;
+    if (any)
+        return list;
+    free(list);
+    return NULL;
 }
 
 /* NULL: no run has one. */
@@ -133,17 +148,20 @@ void executor_words_init(struct executor_words *a, const struct executor_launch 
                          const char *payload, const char *program)
 {
     char *timeouts = timeout_list(launch), *after = object_list(launch, after_of);
+    char *until = payload ? NULL : number_list(launch, until_of);
     char *data = payload ? NULL : object_list(launch, data_of); /* a training's alone */
     int n = 0;
     *a = (struct executor_words){0};
     add(a, "taper", memory_string("worker"));
-    add(a, "--attempt", attempt_list(launch));
+    add(a, "--attempt", number_list(launch, attempt_of));
     add(a, "--go", memory_format("%d", go));
     add(a, "--device", memory_string(launch->device));
     add(a, "--threads", memory_format("%d", launch->threads));
     add(a, "--grace", memory_format("%.17g", launch->grace));
     if (timeouts)
         add(a, "--timeout", timeouts);
+    if (until)
+        add(a, "--until", until);
     if (launch->processors)
         add(a, "--processors", memory_string(launch->processors));
     if (data)

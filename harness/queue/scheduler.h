@@ -8,6 +8,7 @@
  *   done                     done
  *   input                    failed: another attempt would find the same
  *   diverged                 failed: training is deterministic and would diverge again
+ *   paused                   as its search decides (store_search.h): paused, or queued again to go on
  *   stopped                  queued again; counts for nothing
  *   failed, signal, timeout  counts against `retries`: queued again after retry_delay * 2^failures (at most ten
  *                            minutes), or failed

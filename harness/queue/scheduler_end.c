@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "harness/queue/scheduler_internal.h"
 #include "harness/store/store_queue.h"
+#include "harness/store/store_search.h"
 
 enum { LOST_WAIT_MOST_S = 60, INTAKE_BUDGET = 8 << 20 };
 
@@ -90,6 +91,9 @@ static void judge_by_outcome(struct scheduler *s, const struct job *job, const s
     switch (v->cause) {
     case OUTCOME_DONE:
         v->next = RUN_DONE;
+        break;
+    case OUTCOME_PAUSED:
+        v->next = RUN_PAUSED;
         break;
     case OUTCOME_INPUT:
     case OUTCOME_DIVERGED: /* from the same checkpoint another attempt would find the same */
@@ -274,6 +278,8 @@ int scheduler_record_end(struct scheduler *s, struct job *job, bool *plain, stru
                                   .not_before = v->next == RUN_QUEUED && v->wait ? scheduler_clock(s) + v->wait : 0};
         status = store_attempt_end(s->o.store, job->run, job->attempt, &exit, v->next, err);
     }
+    if (!status && v->next != RUN_QUEUED)
+        status = store_search_decide(s->o.store, job->run, &v->next, err);
     /* A payload that logged no step is no training, and owes no rows. */
     if (!status && v->next == RUN_DONE && (!job->crew->executor->foreign || v->run.step > 0))
         status = store_note_gap(s->o.store, job->run, &v->gap, err);
@@ -282,7 +288,7 @@ int scheduler_record_end(struct scheduler *s, struct job *job, bool *plain, stru
     if (status)
         scheduler_unrecord(job);
     else
-        *plain &= v->next == RUN_DONE && v->cause == OUTCOME_DONE;
+        *plain &= v->cause == OUTCOME_PAUSED || (v->next == RUN_DONE && v->cause == OUTCOME_DONE);
     return status;
 }
 

@@ -12,6 +12,7 @@
 #include "harness/queue/scheduler_internal.h"
 #include "harness/store/store_queue.h"
 #include "harness/store/store_redo.h"
+#include "harness/store/store_search.h"
 
 /* config.json as the store has it; the worker checks it. Left alone when it is right already. */
 static int write_config(const char *dir, const char *text, struct error *err)
@@ -166,9 +167,16 @@ static int launch(struct scheduler *s, struct start *start, struct error *err)
     for (int i = 0; i < start->count && !status; i++) {
         const struct store_run *run = &start->runs[i];
         dirs[i] = home_run_dir(s->o.home, run->id);
+        int64_t until = 0;
         status = prepare_dir(s, run, dirs[i], &data[i], &after[i], &slurm[i], err);
-        runs[i] =
-            (struct executor_run){dirs[i], start->jobs[i]->attempt, 1e-6 * (double)run->timeout_us, data[i], after[i]};
+        if (!status)
+            status = store_search_until(s->o.store, run->id, &until, err);
+        runs[i] = (struct executor_run){.dir = dirs[i],
+                                        .attempt = start->jobs[i]->attempt,
+                                        .timeout = 1e-6 * (double)run->timeout_us,
+                                        .until = until,
+                                        .data = data[i],
+                                        .after = after[i]};
     }
     struct executor_launch how = {.runs = runs,
                                   .count = start->count,

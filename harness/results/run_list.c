@@ -17,7 +17,8 @@ static char *make_sql(const struct result_groups *g, bool sizes)
           "(SELECT ce FROM step s WHERE s.run = m.run ORDER BY step DESC LIMIT 1) AS loss, "
           "m.val_loss_raw AS val_loss, CASE WHEN m.state IN ('failed', 'cancelled') THEN "
           "(SELECT coalesce(a.outcome_text, a.text, a.cause) FROM attempt a WHERE a.run = m.run "
-          "ORDER BY a.attempt DESC LIMIT 1) END AS why "
+          "ORDER BY a.attempt DESC LIMIT 1) WHEN m.state = 'paused' THEN "
+          "(SELECT why FROM decision d WHERE d.run = m.run ORDER BY d.id DESC LIMIT 1) END AS why "
           "FROM run_shown m GROUP BY m.sweep, m.run, m.variant ORDER BY m.sweep, min(m.position), m.variant",
           out);
     fclose(out);

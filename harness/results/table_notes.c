@@ -107,7 +107,7 @@ static void say_flags(char **text, struct those *found, int begin, int end)
 
 char *table_notes(const struct result_rows *rows, int begin, int end, const struct layout_column *column)
 {
-    static const char *const states[] = {"failed", "cancelled", "running", "starting", "queued"};
+    static const char *const states[] = {"failed", "cancelled", "paused", "running", "starting", "queued"};
     int value = result_column(rows, column->value), pair = column->pair ? result_column(rows, column->pair) : -1;
     int raw = column->of ? result_column(rows, column->of) : -1;
     int state = result_column(rows, "state");

@@ -32,7 +32,10 @@ enum {
     SPEC_NAME = 65,            /* sweep and variant names: at most 64 bytes */
     SPEC_BENCH_MOST = 32,      /* values of one bench list */
     SPEC_PACK_MOST = 64,       /* runs that share a worker */
+    SPEC_RUNGS_MOST = 16,      /* of a search */
 };
+
+#define SPEC_STOP_METRIC "eval.loss"
 
 enum spec_bench_kind { BENCH_DECODE, BENCH_LAST_TOKEN, BENCH_KINDS }; /* "decode", "last-token" */
 
@@ -55,6 +58,23 @@ struct spec_limits {
     int64_t timeout_us; /* of one attempt; 0: none, the default */
     int64_t priority;   /* higher first; default 0 */
     bool fail_fast;     /* the first run that fails for good cancels the others */
+};
+
+/* Which runs of a search are paused on the way (store_search.h): at each rung all of a bracket are compared by their
+ * validation loss, and the best go on. */
+enum spec_policy { SPEC_STOP_NONE, SPEC_STOP_HALVING, SPEC_STOP_MEDIAN };
+
+struct spec_rung {
+    struct config_length length;
+    char text[32]; /* as written */
+};
+
+struct spec_stop {
+    enum spec_policy policy;
+    int keep, of; /* halving: so many of so many go on */
+    struct spec_rung rungs[SPEC_RUNGS_MOST];
+    int rung_count;
+    int line, column;
 };
 
 /* Holds where the key has one of the values. */
@@ -102,6 +122,7 @@ struct spec {
     struct spec_variant *variants;
     int axis_count, variant_count;
     int64_t samples; /* of `search`; 1 without */
+    struct spec_stop stop;
     struct spec_initial *initials;
     int initial_count;
     struct spec_after after;
@@ -143,6 +164,14 @@ struct spec_points;
 struct spec_points *spec_points_create(const struct spec *spec);
 char *spec_point(const struct spec_points *points, int64_t i);
 void spec_points_destroy(struct spec_points *points); /* NULL is fine */
+
+/* The bracket of run i, those it is compared with at the rungs of a search: its variant, and the point's keys that are
+ * not drawn, without seeds: "all" or "all {\"model.size\":\"1M\"}". On the heap. */
+char *spec_bracket(const struct spec_points *points, int64_t i);
+
+/* {"policy":"halving","metric":"eval.loss","rungs":["10%","25%"],"keep":[1,3]}; "" when nothing is stopped. On the
+ * heap. */
+char *spec_stop_json(const struct spec_stop *stop);
 
 /* `after` as JSON, {"fold":true,"bench":{"decode":{"batch":[1,16],"context":[512]}}}, as runs carry it (a new
  * reference), and the reverse; `where` names the source in errors. */

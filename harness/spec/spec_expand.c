@@ -194,6 +194,17 @@ static void check_after(struct spec_parse *p, struct complaints *c, const struct
     }
 }
 
+/* A stop that no run can keep is told where it stands. */
+static void check_stop(struct spec_parse *p, const struct config *cfg)
+{
+    struct spec_stop *stop = &p->spec->stop;
+    char text[256];
+    if (spec_check_stop(p->spec, cfg, text, sizeof text))
+        return;
+    yaml_fault_place(&p->reader, stop->line, stop->column, "%s", text);
+    stop->policy = SPEC_STOP_NONE; /* once is enough */
+}
+
 static void expand_one(struct spec_parse *p, struct complaints *c, int64_t point, int variant)
 {
     struct spec *spec = p->spec;
@@ -211,6 +222,8 @@ static void expand_one(struct spec_parse *p, struct complaints *c, int64_t point
         return;
     if (status)
         complain_lines(p, c, err.text, point, variant);
+    else
+        check_stop(p, &cfg);
     check_after(p, c, &cfg, point, variant);
     spec->points[spec->run_count++] = point * spec->variant_count + variant;
 }

@@ -30,6 +30,7 @@ void spec_read_base(struct spec_parse *p, const yaml_node_t *node);
 void spec_read_variants(struct spec_parse *p, const yaml_node_t *node);
 void spec_read_grid(struct spec_parse *p, const yaml_node_t *node);
 void spec_read_search(struct spec_parse *p, const yaml_node_t *node);  /* after the grid */
+void spec_read_stop(struct spec_parse *p, const yaml_node_t *node);    /* of the search */
 void spec_read_exclude(struct spec_parse *p, const yaml_node_t *node); /* after the variants */
 void spec_read_after(struct spec_parse *p, const yaml_node_t *node);
 void spec_read_run(struct spec_parse *p, const yaml_node_t *node);
@@ -57,6 +58,9 @@ bool spec_same_value(const struct config_key *key, const struct config *a, const
  * a fault. */
 char *spec_read_value(struct spec_parse *p, struct config *scratch, const struct config_key *key,
                       const yaml_node_t *node);
+
+/* Whether a finished configuration can be stopped at the search's rungs; else what is wrong, into text. */
+bool spec_check_stop(const struct spec *spec, const struct config *cfg, char *text, size_t room);
 
 /* Do the conditions of a drawn key hold in a configuration that has the rest of its values? */
 bool spec_drawn_here(const struct spec_axis *axis, const struct config *cfg);

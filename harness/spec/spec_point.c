@@ -1,6 +1,7 @@
 /* The points of a grid as JSON: which values of the keys that take several a run stands for. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/memory.h"
 #include "harness/spec/spec.h"
@@ -48,6 +49,25 @@ void spec_points_destroy(struct spec_points *p)
     }
     free(p->parts);
     free(p);
+}
+
+char *spec_bracket(const struct spec_points *p, int64_t i)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    const char *before = " {";
+    fputs(p->spec->variants[p->spec->points[i] % p->spec->variant_count].name, out);
+    for (int a = 0; a < p->spec->axis_count; a++) {
+        const struct spec_axis *axis = &p->spec->axes[a];
+        if (!p->parts[a] || axis->sampled || strncmp(axis->key->name, "seed", 4) == 0)
+            continue;
+        fprintf(out, "%s%s", before, p->parts[a][spec_run_place(p->spec, i, a)]);
+        before = ",";
+    }
+    fputs(*before == ',' ? "}" : "", out);
+    fclose(out);
+    return text;
 }
 
 char *spec_point(const struct spec_points *p, int64_t i)

@@ -297,11 +297,11 @@ static void read_sample(struct spec_parse *p, const struct search *s, const yaml
 
 void spec_read_search(struct spec_parse *p, const yaml_node_t *node)
 {
-    static const char *const words[] = {"sample", "runs", "seed", "sobol", NULL};
+    static const char *const words[] = {"sample", "runs", "seed", "sobol", "stop", NULL};
     struct search s = {0};
     const yaml_node_t *sample = NULL;
     struct yaml_map map;
-    yaml_flatten(&p->reader, node, "search: want a mapping of sample, runs, seed, sobol", 2, &map);
+    yaml_flatten(&p->reader, node, "search: want a mapping of sample, runs, seed, sobol, stop", 2, &map);
     for (int i = 0; i < map.count; i++) {
         const struct yaml_entry *e = &map.entries[i];
         if (strcmp(e->key, "sample") == 0)
@@ -312,6 +312,8 @@ void spec_read_search(struct spec_parse *p, const yaml_node_t *node)
             spec_read_integer(p, "seed", e->value, 0, INT64_MAX, &s.seed);
         else if (strcmp(e->key, "sobol") == 0)
             spec_read_bool(p, "sobol", e->value, &s.sobol);
+        else if (strcmp(e->key, "stop") == 0)
+            spec_read_stop(p, e->value);
         else
             yaml_unknown_key(&p->reader, e, "search", words);
     }

@@ -102,7 +102,8 @@ int status_collect(struct store *store, const struct home *home, const char *swe
         "count(CASE r.state WHEN 'starting' THEN 1 END) AS starting, "
         "count(CASE r.state WHEN 'running' THEN 1 END) AS running, count(CASE r.state WHEN 'done' THEN 1 END) AS done, "
         "count(CASE r.state WHEN 'failed' THEN 1 END) AS failed, "
-        "count(CASE r.state WHEN 'cancelled' THEN 1 END) AS cancelled, count(g.run) AS gaps, s.created AS submitted "
+        "count(CASE r.state WHEN 'cancelled' THEN 1 END) AS cancelled, count(CASE r.state WHEN 'paused' THEN 1 END) AS "
+        "paused_runs, count(g.run) AS gaps, s.created AS submitted "
         "FROM sweep s "
         "LEFT JOIN (SELECT DISTINCT sweep, run FROM sweep_run WHERE :what IS NULL OR sweep = :what) m ON m.sweep = "
         "s.name "
@@ -124,8 +125,15 @@ int status_collect(struct store *store, const struct home *home, const char *swe
         "LEFT JOIN attempt a ON a.run = r.id AND a.attempt = r.attempts WHERE r.state = 'failed' "
         "AND (:what IS NULL OR EXISTS (SELECT 1 FROM sweep_run m WHERE m.run = r.id AND m.sweep = :what)) "
         "ORDER BY r.ended DESC LIMIT 10";
+    static const char rungs_sql[] =
+        "SELECT d.sweep, d.bracket, d.rung, min(d.step) AS step, count(DISTINCT d.run) AS reached, "
+        "count(DISTINCT iif(d.verdict = 'kept', d.run, NULL)) AS kept, "
+        "min(iif(typeof(d.metric) IN ('real', 'integer'), d.metric, NULL)) AS best FROM decision d "
+        "WHERE d.ranked > 0 AND (:what IS NULL OR d.sweep = :what) GROUP BY d.sweep, d.bracket, d.rung "
+        "ORDER BY d.sweep, (SELECT min(position) FROM sweep_run m WHERE m.sweep = d.sweep AND m.bracket = d.bracket), "
+        "d.rung";
     static const char aside_sql[] = "SELECT device, why, since FROM device_aside WHERE :what IS :what ORDER BY device";
-    json_t *sweeps = NULL, *live = NULL, *failures = NULL, *aside = NULL;
+    json_t *sweeps = NULL, *live = NULL, *failures = NULL, *aside = NULL, *rungs = NULL;
     int status = sweep ? store_sweep_find(store, sweep, err) : STATUS_OK;
     if (!status)
         status = rows_json(store, sweeps_sql, sweep, &sweeps, err);
@@ -135,7 +143,10 @@ int status_collect(struct store *store, const struct home *home, const char *swe
         status = rows_json(store, failures_sql, sweep, &failures, err);
     if (!status)
         status = rows_json(store, aside_sql, sweep, &aside, err);
+    if (!status)
+        status = rows_json(store, rungs_sql, sweep, &rungs, err);
     if (status) {
+        json_decref(aside);
         json_decref(sweeps);
         json_decref(live);
         json_decref(failures);
@@ -148,8 +159,8 @@ int status_collect(struct store *store, const struct home *home, const char *swe
     for (i = 0; (row = json_array_get(sweeps, i)); i++)
         json_object_set_new(row, "paused", json_boolean(json_integer_value(json_object_get(row, "paused"))));
     add_progress(home, live);
-    *out = json_pack("{s:b, s:o, s:o, s:o, s:o}", "paused", (int)paused, "sweeps", sweeps, "live", live, "failures",
-                     failures, "aside", aside);
+    *out = json_pack("{s:b, s:o, s:o, s:o, s:o, s:o}", "paused", (int)paused, "sweeps", sweeps, "live", live,
+                     "failures", failures, "aside", aside, "rungs", rungs);
     return STATUS_OK;
 }
 
@@ -161,6 +172,8 @@ int status_run(struct store *store, const char *id, json_t **out, struct error *
                   "SELECT *, (SELECT group_concat(b.run, ' ') FROM attempt b WHERE b.pid = a.pid AND b.pid_started = "
                   "a.pid_started AND b.boot_id = a.boot_id AND b.run <> a.run) AS mates FROM attempt a "
                   "WHERE run = :what ORDER BY attempt"},
+                 {"decisions", "SELECT time, sweep, bracket, rung, step, metric, rank, ranked, verdict, why FROM "
+                               "decision WHERE run = :what ORDER BY id"},
                  {"rows", "SELECT steps, steps_due, evals, evals_due FROM run_rows WHERE run = :what"},
                  {"evals", "SELECT step, split, loss, tokens FROM eval WHERE run = :what ORDER BY step, split"},
                  {"events", "SELECT * FROM (SELECT id, time, attempt, step, kind, text FROM event WHERE run = :what "
@@ -196,14 +209,23 @@ int status_run(struct store *store, const char *id, json_t **out, struct error *
 
 char *status_counts(const json_t *sweep, char *to)
 {
-    static const char *const names[] = {"done", "running", "starting", "queued", "failed", "cancelled"};
+    static const struct {
+        const char *name, *shown;
+    } counts[] = {{"done", "done"},
+                  {"running", "running"},
+                  {"starting", "starting"},
+                  {"queued", "queued"},
+                  {"failed", "failed"},
+                  {"cancelled", "cancelled"},
+                  {"paused_runs", "paused by the search"}};
     const long long gaps = (long long)json_integer_value(json_object_get(sweep, "gaps"));
     size_t used = 0;
     to[0] = '\0';
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        json_int_t n = json_integer_value(json_object_get(sweep, names[i]));
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        json_int_t n = json_integer_value(json_object_get(sweep, counts[i].name));
         if (n || i == 0)
-            used += (size_t)snprintf(to + used, 160 - used, "%s%lld %s", used ? ", " : "", (long long)n, names[i]);
+            used +=
+                (size_t)snprintf(to + used, 160 - used, "%s%lld %s", used ? ", " : "", (long long)n, counts[i].shown);
         if (i == 0 && gaps)
             used += (size_t)snprintf(to + used, 160 - used, " (%lld with missing rows)", gaps);
     }

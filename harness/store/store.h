@@ -86,8 +86,9 @@ int64_t store_now(void);
 
 /* --------------------------------------------------------------------------------------------------- runs */
 
-/* queued -> starting -> running -> done | failed | cancelled; back to queued from all, from done to be done again. */
-enum run_state { RUN_QUEUED, RUN_STARTING, RUN_RUNNING, RUN_DONE, RUN_FAILED, RUN_CANCELLED, RUN_STATES };
+/* queued -> starting -> running -> done | failed | cancelled | paused; back to queued from all, from done to be done
+ * again. paused: its search has it wait at a rung (store_search.h). */
+enum run_state { RUN_QUEUED, RUN_STARTING, RUN_RUNNING, RUN_DONE, RUN_FAILED, RUN_CANCELLED, RUN_PAUSED, RUN_STATES };
 
 const char *run_state_name(enum run_state state);
 
@@ -193,7 +194,8 @@ int store_submit_named(struct store *s, const struct spec *spec, struct store_id
 /* STATUS_BAD_INPUT, with the nearest name, when there is no such sweep. */
 int store_sweep_find(struct store *s, const char *name, struct error *err);
 
-/* *finished: none of its runs is queued or live on its behalf; only then *all_done means something. Asked after every
+/* *finished: none of its runs is queued or live on its behalf; only then *all_done means something: each is done, or
+ * paused by the search that it is of. Asked after every
  * end of a run, so what it costs must not grow with the runs that are over. */
 int store_sweep_finished(struct store *s, const char *name, bool *finished, bool *all_done, struct error *err);
 
@@ -270,8 +272,8 @@ struct store_exit {
     bool alone;                 /* from now on it shares no worker */
 };
 
-/* starting | running -> next: done, failed, cancelled or queued. Take in the journal first (harness/store/intake.h).
- * A run whose cancel was asked for becomes cancelled where next says queued. */
+/* starting | running -> next: done, failed, cancelled, paused or queued. Take in the journal first
+ * (harness/store/intake.h). A run whose cancel was asked for becomes cancelled where next says queued. */
 int store_attempt_end(struct store *s, const char *run, int attempt, const struct store_exit *exit, enum run_state next,
                       struct error *err);
 

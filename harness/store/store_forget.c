@@ -107,6 +107,7 @@ static int take_out(struct store *s, const char *sweep, const char *run, struct 
         "DELETE FROM event WHERE run IN (SELECT id FROM forgotten) OR sweep = ?1",
         "DELETE FROM journal WHERE run IN (SELECT id FROM forgotten)",
         "DELETE FROM redo WHERE run IN (SELECT id FROM forgotten)",
+        "DELETE FROM decision WHERE run IN (SELECT id FROM forgotten) OR sweep = ?1",
         "DELETE FROM attempt WHERE run IN (SELECT id FROM forgotten)",
         "DELETE FROM sweep_run WHERE run IN (SELECT id FROM forgotten) OR sweep = ?1",
         "UPDATE run SET needs = NULL WHERE needs IN (SELECT id FROM forgotten)",

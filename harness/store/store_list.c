@@ -5,7 +5,8 @@
 #include "core/base/memory.h"
 #include "harness/store/store_internal.h"
 
-static const char *const state_names[RUN_STATES] = {"queued", "starting", "running", "done", "failed", "cancelled"};
+static const char *const state_names[RUN_STATES] = {"queued", "starting",  "running", "done",
+                                                    "failed", "cancelled", "paused"};
 
 const char *run_state_name(enum run_state state)
 {
@@ -57,7 +58,7 @@ int store_runs_each(struct store *s, const struct store_filter *filter, store_ru
     static const char of_any[] =
         "SELECT " STORE_RUN_COLUMNS "FROM run r WHERE (?1 = 0 OR ?1 >> CASE r.state "
         "WHEN 'queued' THEN 0 WHEN 'starting' THEN 1 WHEN 'running' THEN 2 WHEN 'done' THEN 3 WHEN 'failed' THEN 4 "
-        "ELSE 5 END & 1) ORDER BY r.priority DESC, r.position LIMIT ?2";
+        "WHEN 'cancelled' THEN 5 ELSE 6 END & 1) ORDER BY r.priority DESC, r.position LIMIT ?2";
     static const char of_sweep[] =
         "SELECT " STORE_RUN_COLUMNS "FROM run r WHERE r.id IN "
         "(SELECT run FROM sweep_run WHERE sweep = ?3) AND (?1 = 0 OR ?1 >> CASE r.state "
@@ -336,7 +337,7 @@ int store_sweep_finished(struct store *s, const char *name, bool *finished, bool
         "SELECT EXISTS (SELECT 1 FROM run r CROSS JOIN sweep_run m ON m.run = r.id AND m.sweep = ?1 "
         "WHERE r.state = 'queued' AND m.wanted)";
     static const char done[] = "SELECT NOT EXISTS (SELECT 1 FROM sweep_run m JOIN run r ON r.id = m.run "
-                               "WHERE m.sweep = ?1 AND r.state <> 'done')";
+                               "WHERE m.sweep = ?1 AND r.state NOT IN ('done', 'paused'))";
     bool left = false;
     int status = ask_sweep(s, live, name, &left, err);
     if (!status && !left)

@@ -42,6 +42,19 @@ static const struct store_migration steps[] = {
     {"ALTER TABLE run ADD COLUMN corpus TEXT; ALTER TABLE run ADD COLUMN tokenizer TEXT;"
      "ALTER TABLE attempt ADD COLUMN corpus TEXT; ALTER TABLE attempt ADD COLUMN tokenizer TEXT;"
      "ALTER TABLE attempt ADD COLUMN train_tokens TEXT; ALTER TABLE attempt ADD COLUMN valid_tokens TEXT"},
+    /* A state more. What a CHECK says is in the schema's text alone, so that is changed, and nothing is copied. */
+    {"ALTER TABLE sweep ADD COLUMN stop TEXT NOT NULL DEFAULT '';"
+     "ALTER TABLE sweep_run ADD COLUMN bracket TEXT NOT NULL DEFAULT '';"
+     "CREATE TABLE decision (id INTEGER PRIMARY KEY, time INTEGER NOT NULL, sweep TEXT NOT NULL REFERENCES sweep "
+     "(name), "
+     "bracket TEXT NOT NULL, run TEXT NOT NULL REFERENCES run (id), rung INTEGER NOT NULL, step INTEGER NOT NULL, "
+     "metric ANY, rank INTEGER NOT NULL, ranked INTEGER NOT NULL, verdict TEXT NOT NULL CHECK (verdict IN ('kept', "
+     "'paused', 'diverged')), why TEXT NOT NULL, UNIQUE (sweep, bracket, rung, run, verdict)) STRICT;"
+     "CREATE INDEX decision_run ON decision (run);"
+     "PRAGMA writable_schema = ON;"
+     "UPDATE sqlite_schema SET sql = replace(sql, '''failed'', ''cancelled'')', '''failed'', ''cancelled'', "
+     "''paused'')') WHERE type = 'table' AND name = 'run';"
+     "PRAGMA writable_schema = RESET"},
     {NULL},
 };
 

@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "core/base/version.h"
 #include "harness/store/store_internal.h"
+#include "harness/store/store_search_internal.h"
 
 /* End a transaction: commit when all went well. */
 static int finish(struct store *s, int status, struct error *err)
@@ -266,7 +267,7 @@ int store_attempt_end(struct store *s, const char *run, int attempt, const struc
         return status;
     int64_t now = store_now();
     status = check_live(s, run, attempt, &state, err);
-    if (!status && next == RUN_QUEUED)
+    if (!status && (next == RUN_QUEUED || next == RUN_PAUSED))
         status = heed_cancel(s, run, &next, err);
     if (!status)
         status = end_attempt(s, run, attempt, now, exit, err);
@@ -389,12 +390,13 @@ static int cancel_chosen(struct store *s, const char *sweep, const char *reason,
         status = chosen_step(s, "DELETE FROM chosen WHERE id IN (SELECT run FROM sweep_run WHERE wanted)", NULL, NULL,
                              0, &out->kept, err);
     if (!status)
-        status = chosen_step(s,
-                             "INSERT INTO event (time, sweep, run, attempt, kind, text) SELECT ?3, ?1, r.id, "
-                             "nullif(r.attempts, 0), iif(r.state = 'queued', 'cancelled', 'cancel'), ?2 FROM chosen c "
-                             "JOIN run r ON r.id = c.id WHERE r.state = 'queued' OR r.cancel = 0 "
-                             "ORDER BY r.position",
-                             sweep, reason ? reason : "", now, NULL, err);
+        status =
+            chosen_step(s,
+                        "INSERT INTO event (time, sweep, run, attempt, kind, text) SELECT ?3, ?1, r.id, "
+                        "nullif(r.attempts, 0), iif(r.state IN ('queued', 'paused'), 'cancelled', 'cancel'), ?2 FROM "
+                        "chosen c JOIN run r ON r.id = c.id WHERE r.state IN ('queued', 'paused') OR r.cancel = 0 "
+                        "ORDER BY r.position",
+                        sweep, reason ? reason : "", now, NULL, err);
     if (!status)
         status = chosen_step(s,
                              "UPDATE run SET cancel = ?3 WHERE state IN ('starting', 'running') AND cancel = 0 "
@@ -402,8 +404,8 @@ static int cancel_chosen(struct store *s, const char *sweep, const char *reason,
                              NULL, NULL, now, &left, err);
     if (!status)
         status = chosen_step(s,
-                             "UPDATE run SET state = 'cancelled', ended = ?3, not_before = 0 WHERE state = 'queued' "
-                             "AND id IN (SELECT id FROM chosen)",
+                             "UPDATE run SET state = 'cancelled', ended = ?3, not_before = 0 WHERE state IN ('queued', "
+                             "'paused') AND id IN (SELECT id FROM chosen)",
                              NULL, NULL, now, &out->queued, err);
     out->live = left;
     return status ? status : store_redo_take_back(s, err);
@@ -428,6 +430,8 @@ int store_cancel(struct store *s, const char *sweep, const char *run, const char
     status = choose_runs(s, sweep, run, err);
     if (!status)
         status = cancel_chosen(s, sweep, reason, out, err);
+    if (!status && run) /* of those it was compared with, one may have its place */
+        status = store_search_wanted(s, NULL, run, false, err);
     if (!status && sweep)
         status = store_add_event(s, sweep, NULL, 0, "cancel", reason, err);
     return finish(s, status, err);
@@ -467,5 +471,7 @@ int store_retry(struct store *s, const char *sweep, const char *run, bool done, 
                              "UPDATE run SET state = iif(cancel, state, 'queued'), ended = NULL, failures = 0, "
                              "not_before = 0, cancel = 0 WHERE id IN (SELECT id FROM chosen)",
                              NULL, NULL, 0, &out->queued, err);
+    if (!status)
+        status = store_search_wanted(s, sweep, run, false, err);
     return finish(s, status, err);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/memory.h"
+#include "harness/store/store_search_internal.h"
 #include "harness/store/store_submit_internal.h"
 
 static int upsert_sweep(struct submission *sub, struct error *err)
@@ -136,19 +137,21 @@ static int look_up_member(struct submission *sub, const char *id, const char *va
 static int add_member(struct submission *sub, const char *id, const char *variant, int64_t i, struct error *err)
 {
     sqlite3_stmt *insert = store_prepare(sub->s,
-                                         "INSERT OR IGNORE INTO sweep_run (sweep, run, variant, point, position) "
-                                         "VALUES (?1, ?2, ?3, ?4, ?5)",
+                                         "INSERT OR IGNORE INTO sweep_run (sweep, run, variant, point, position, "
+                                         "bracket) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
                                          err);
     if (!insert)
         return STATUS_FAILED;
-    char *point = spec_point(sub->points, i);
+    char *point = spec_point(sub->points, i), *bracket = spec_bracket(sub->points, i);
     sqlite3_bind_text(insert, 1, sub->spec->name, -1, SQLITE_STATIC);
     sqlite3_bind_text(insert, 2, id, -1, SQLITE_STATIC);
     sqlite3_bind_text(insert, 3, variant, -1, SQLITE_STATIC);
     sqlite3_bind_text(insert, 4, point, -1, SQLITE_STATIC);
     store_bind_int(insert, 5, i);
+    sqlite3_bind_text(insert, 6, sub->spec->stop.policy == SPEC_STOP_NONE ? "" : bracket, -1, SQLITE_STATIC);
     int status = store_step(sub->s, insert, "add to the sweep", err);
     free(point);
+    free(bracket);
     return status;
 }
 
@@ -224,12 +227,12 @@ static int drop_step(struct submission *sub, const char *sql, int64_t *changed, 
 
 static int note_dropped(struct submission *sub, struct error *err)
 {
-    sqlite3_stmt *row =
-        store_prepare(sub->s,
-                      "SELECT h.id, iif(r.state = 'queued', iif(EXISTS (SELECT 1 FROM sweep_run m WHERE m.run = h.id "
-                      "AND m.wanted), 'shared', 'cancelled'), r.state) FROM held h JOIN run r ON r.id = h.id "
-                      "ORDER BY r.position",
-                      err);
+    sqlite3_stmt *row = store_prepare(
+        sub->s,
+        "SELECT h.id, iif(r.state IN ('queued', 'paused'), iif(EXISTS (SELECT 1 FROM sweep_run m WHERE m.run = h.id "
+        "AND m.wanted), 'shared', 'cancelled'), r.state) FROM held h JOIN run r ON r.id = h.id "
+        "ORDER BY r.position",
+        err);
     if (!row)
         return STATUS_FAILED;
     int code;
@@ -260,7 +263,7 @@ static int drop_runs(struct submission *sub, struct error *err)
         return status;
     status = drop_step(sub,
                        "DELETE FROM held WHERE id IN (SELECT run FROM sweep_run WHERE wanted) OR id IN "
-                       "(SELECT id FROM run WHERE state <> 'queued')",
+                       "(SELECT id FROM run WHERE state NOT IN ('queued', 'paused'))",
                        NULL, err);
     if (!status)
         status = drop_step(sub,
@@ -294,7 +297,11 @@ static int link_run(struct submission *sub, int64_t i, struct error *err)
 
 static int submit_all(struct submission *sub, struct error *err)
 {
+    char *stop = spec_stop_json(&sub->spec->stop);
     int status = upsert_sweep(sub, err);
+    if (!status)
+        status = store_search_policy(sub->s, sub->spec->name, stop, err);
+    free(stop);
     if (!status)
         status = set_aside(sub, err);
     for (int64_t i = 0; !status && i < sub->spec->run_count; i++)
@@ -303,6 +310,8 @@ static int submit_all(struct submission *sub, struct error *err)
         status = link_run(sub, i, err);
     if (!status)
         status = drop_runs(sub, err);
+    if (!status)
+        status = store_search_wanted(sub->s, sub->spec->name, NULL, true, err);
     if (status)
         return status;
     char text[96];

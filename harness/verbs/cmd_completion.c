@@ -81,9 +81,9 @@ static const char *names_of(const char *verb)
 {
     static const struct {
         const char *verb, *sql;
-    } asked[] = {{"status", SWEEP_SQL}, {"runs", SWEEP_SQL},  {"wait", SWEEP_SQL},   {"cancel", SWEEP_SQL},
-                 {"retry", SWEEP_SQL},  {"pause", SWEEP_SQL}, {"resume", SWEEP_SQL}, {"forget", SWEEP_SQL},
-                 {"show", RUN_SQL},     {"compare", RUN_SQL}, {"log", RUN_SQL}};
+    } asked[] = {{"status", SWEEP_SQL}, {"runs", SWEEP_SQL},  {"best", SWEEP_SQL},  {"wait", SWEEP_SQL},
+                 {"cancel", SWEEP_SQL}, {"retry", SWEEP_SQL}, {"pause", SWEEP_SQL}, {"resume", SWEEP_SQL},
+                 {"forget", SWEEP_SQL}, {"show", RUN_SQL},    {"compare", RUN_SQL}, {"log", RUN_SQL}};
     for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++)
         if (strcmp(asked[i].verb, verb) == 0)
             return asked[i].sql;

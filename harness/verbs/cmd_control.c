@@ -32,7 +32,7 @@ static void print_reply(const struct control *c, const char *word, const json_t 
     } else if (c->command == &cmd_retry) {
         printf("%s: %lld queued again\n", word, number(reply, "queued"));
     } else if (c->command == &cmd_resume) {
-        printf("%s: resumed\n", word);
+        printf("%s: resumed%s\n", word, json_object_get(reply, "run") ? ", to its end" : "");
     } else {
         long long live = number(reply, "live"), stopping = number(reply, "stopping");
         printf("%s: paused", word);
@@ -196,9 +196,11 @@ static const struct option_row resume_options[] = {
 
 const struct command cmd_resume = {
     .name = "resume",
-    .operands = "[SWEEP...]",
+    .operands = "[SWEEP|RUN...]",
     .brief = "start runs of a paused sweep, or of the paused queue, again",
-    .about = "Without a sweep the queue goes on; sweeps paused by name stay so.\n",
+    .about = "Without a sweep the queue goes on; sweeps paused by name stay so. A run is one that its search has "
+             "paused at a rung: it\n"
+             "is trained to its end, whatever its rank.\n",
     .options = resume_options,
     .exec = resume_exec,
 };

@@ -33,6 +33,7 @@ static int print_runs(const char *path, const char *home_given, bool as_json, st
             printf(", up to %lld of equal shape share a worker: %lld workers", (long long)spec.limits.pack,
                    (long long)spec_workers(&spec));
         putchar('\n');
+        spec_print_stop(&spec, stdout);
     }
     store_close(store);
     home_fini(&home);

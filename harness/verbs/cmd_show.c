@@ -105,6 +105,13 @@ static void print_some(json_t *object, const char *const *names)
     }
 }
 
+/* What its search last decided; NULL: nothing. */
+static const char *decided(const json_t *all)
+{
+    const json_t *decisions = json_object_get(all, "decisions");
+    return json_string_value(json_object_get(json_array_get(decisions, json_array_size(decisions) - 1), "why"));
+}
+
 /* Why it is not done: the last attempt's word, or why it waits. */
 static void print_why(const json_t *all, const char *waits)
 {
@@ -114,6 +121,11 @@ static void print_why(const json_t *all, const char *waits)
     const char *state = json_string_value(json_object_get(run, "state"));
     if (waits[0]) {
         printf("%-18s %s\n", "why", waits);
+        return;
+    }
+    if (strcmp(state, "paused") == 0 && decided(all)) {
+        printf("%-18s %s; 'taper resume %s' trains it to its end all the same\n", "why", decided(all),
+               json_string_value(json_object_get(run, "id")));
         return;
     }
     for (size_t i = 0; strcmp(state, "done") != 0 && i < sizeof from / sizeof from[0]; i++)
@@ -139,6 +151,7 @@ static void print_text(const json_t *all, const char *dir, const char *waits)
     print_counts(json_array_get(json_object_get(all, "rows"), 0));
     puts("");
     print_rows("eval", json_object_get(all, "evals"));
+    print_rows("rung", json_object_get(all, "decisions"));
     print_rows("event", json_object_get(all, "events"));
     puts("");
     print_some(run, place);

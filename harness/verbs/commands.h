@@ -14,6 +14,7 @@ const struct command *command_nearest(const char *name);
 const struct command *command_at(int i);
 
 extern const struct command cmd_bench;
+extern const struct command cmd_best;
 extern const struct command cmd_cancel;
 extern const struct command cmd_compare;
 extern const struct command cmd_completion;

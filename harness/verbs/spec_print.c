@@ -162,6 +162,36 @@ int64_t spec_workers(const struct spec *spec)
     return workers;
 }
 
+void spec_print_stop(const struct spec *spec, FILE *out)
+{
+    const struct spec_stop *stop = &spec->stop;
+    const bool halving = stop->policy == SPEC_STOP_HALVING;
+    const double keep = halving ? (double)stop->keep / stop->of : 0.5;
+    double all = 0, left = 0;
+    if (stop->policy == SPEC_STOP_NONE)
+        return;
+    for (int64_t i = 0; i < spec->run_count; i++) {
+        struct config cfg;
+        double share = 1, from = 0;
+        spec_run(spec, i, &cfg);
+        for (int r = 0; r <= stop->rung_count; r++) {
+            const int64_t to = r < stop->rung_count ? config_steps(stop->rungs[r].length, cfg.steps) : cfg.steps;
+            left += share * ((double)to - from);
+            from = (double)to;
+            share *= keep;
+        }
+        all += (double)cfg.steps;
+    }
+    fprintf(out, "search: at ");
+    for (int r = 0; r < stop->rung_count; r++)
+        fprintf(out, "%s%s", r ? ", " : "", stop->rungs[r].text);
+    if (halving)
+        fprintf(out, " of a run %d of %d go on", stop->keep, stop->of);
+    else
+        fprintf(out, " of a run the better half goes on");
+    fprintf(out, ", the others are paused: about %.0f of %.0f steps, more while few have come\n", left, all);
+}
+
 int spec_check(const char *path, struct error *err)
 {
     struct progress progress = data_progress();

@@ -17,6 +17,9 @@ int spec_print(const struct spec *spec, store_digests *digests, struct store *s,
 /* How many workers its runs are shared out to when none of them exists yet: packs of equal shape. */
 int64_t spec_workers(const struct spec *spec);
 
+/* What its search stops, and how many steps are left of all, a line; nothing when it stops none. */
+void spec_print_stop(const struct spec *spec, FILE *out);
+
 /* submit_check, with a line on standard error, when that is a terminal, that says how far the reading of the data is.
  */
 int spec_check(const char *path, struct error *err);

@@ -66,7 +66,7 @@ static void add_head(struct lines *l, const json_t *all, const struct home *home
 
 enum { BAR = 20 };
 
-/* # done, + live, x over otherwise, . to come; what there is of any has a mark. */
+/* # done, - paused by its search, x over otherwise, + live, . to come; what there is of any has a mark. */
 static const char *bar(const json_t *sweep, char to[BAR + 1])
 {
     const long long runs = number(sweep, "runs");
@@ -74,6 +74,7 @@ static const char *bar(const json_t *sweep, char to[BAR + 1])
         char mark;
         long long runs;
     } kinds[] = {{'#', number(sweep, "done")},
+                 {'-', number(sweep, "paused_runs")},
                  {'x', number(sweep, "failed") + number(sweep, "cancelled")},
                  {'+', number(sweep, "running") + number(sweep, "starting")}};
     int at = 0;
@@ -97,6 +98,36 @@ static void add_sweep(struct lines *l, const json_t *row, bool bars)
     const char *name = json_string_value(json_object_get(row, "sweep"));
     add(l, bars ? memory_format("%-16s [%s] %s%s", name, bar(row, drawn), status_counts(row, text), paused)
                 : memory_format("%-24s %6lld runs: %s%s", name, number(row, "runs"), status_counts(row, text), paused));
+}
+
+/* "  all: rung 1 (step 8) 4 of 9 went on, rung 2 (step 32) 1 of 4; best 6.1141" */
+static void add_rungs(struct lines *l, const json_t *rungs, const char *sweep)
+{
+    char *line = NULL;
+    const char *bracket = "";
+    size_t i;
+    const json_t *row;
+    for (i = 0; (row = json_array_get(rungs, i)); i++) {
+        const char *here = json_string_value(json_object_get(row, "bracket"));
+        const json_t *best = json_object_get(row, "best");
+        char loss[32] = "not finite";
+        if (strcmp(json_string_value(json_object_get(row, "sweep")), sweep) != 0)
+            continue;
+        const bool same = line && strcmp(bracket, here) == 0;
+        if (line && !same)
+            add(l, line);
+        if (json_is_number(best))
+            snprintf(loss, sizeof loss, "%.4f", json_number_value(best));
+        char *longer = memory_format("%s%s rung %lld (step %lld): %lld of %lld went on, best %s", same ? line : "  ",
+                                     same ? ";" : here, number(row, "rung"), number(row, "step"), number(row, "kept"),
+                                     number(row, "reached"), loss);
+        if (same)
+            free(line);
+        line = longer;
+        bracket = here;
+    }
+    if (line)
+        add(l, line);
 }
 
 static bool goes_on(const json_t *sweep)
@@ -134,8 +165,12 @@ static void collect(struct lines parts[PARTS], const json_t *all, const struct h
     add_head(&parts[HEAD], all, home);
     for (int pass = 0; pass < (bars ? 2 : 1); pass++)
         for (i = 0; (row = json_array_get(sweeps, i)); i++)
-            if (!bars || goes_on(row) == (pass == 0))
+            if (!bars || goes_on(row) == (pass == 0)) {
                 add_sweep(&parts[SWEEPS], row, bars);
+                if (goes_on(row) || json_array_size(sweeps) == 1)
+                    add_rungs(&parts[SWEEPS], json_object_get(all, "rungs"),
+                              json_string_value(json_object_get(row, "sweep")));
+            }
     for (i = 0; (row = json_array_get(json_object_get(all, "live"), i)); i++)
         add(&parts[LIVE], memory_format("  %s", status_live(row, text)));
     for (i = 0; (row = json_array_get(json_object_get(all, "waiting"), i)); i++)

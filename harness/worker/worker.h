@@ -14,6 +14,7 @@ struct worker_run {
     const char *dir;
     int attempt;
     double timeout;      /* seconds; 0: none */
+    int64_t until;       /* the step to train up to (train.h); 0: to the end */
     const json_t *data;  /* the digests that its data must have (train.h); NULL: any */
     const json_t *after; /* what to do after training, a JSON object as in harness/spec/spec.h; NULL: nothing */
 };

@@ -87,6 +87,7 @@ static int train_in(const struct worker_job *job, int place, const char *dir, st
         struct train_options options = {.dir = dir,
                                         .data = job->runs[place].data,
                                         .attempt = job->runs[place].attempt,
+                                        .until = job->runs[place].until,
                                         .stop = &stops[place],
                                         .begin = initial_load,
                                         .progress = progress_train,

@@ -10,7 +10,7 @@
 
 struct words {
     const char *attempt, *go, *device, *threads, *grace, *timeout, *processors, *data, *after, *payload, *program,
-        *revision;
+        *revision, *until;
 };
 
 /* "1,3,1": number `place` of a list of `count`, copied to item (ITEM bytes); a list of one is everybody's. */
@@ -55,6 +55,12 @@ static int read_run(const struct words *w, const struct worker_words *to, int pl
         status = list_item("--timeout", w->timeout, place, count, item, err);
     if (w->timeout && !status)
         status = options_real("--timeout", item, 0, 1e12, &run->timeout, err);
+    long long until = 0;
+    if (w->until && !status)
+        status = list_item("--until", w->until, place, count, item, err);
+    if (w->until && !status)
+        status = options_integer("--until", item, 0, INT64_MAX, &until, err);
+    run->until = until;
     if (!status)
         status = object_item("--data", to->data, place, count, &run->data, err);
     if (!status)
@@ -124,6 +130,7 @@ int worker_words_read(struct worker_words *w, const struct command *command, int
                                         {.name = "threads", .value = &texts.threads},
                                         {.name = "grace", .value = &texts.grace},
                                         {.name = "timeout", .value = &texts.timeout},
+                                        {.name = "until", .value = &texts.until},
                                         {.name = "processors", .value = &w->processors},
                                         {.name = "data", .value = &texts.data},
                                         {.name = "after", .value = &texts.after},
@@ -177,6 +184,7 @@ const struct option_row worker_options[] = {
     {"threads", 0, "N", "CPU threads, shared by the runs; 0: as the configuration says"},
     {"processors", 0, "LIST", "run on these processors only, such as 0-3,8"},
     {"timeout", 0, "S,...", "end an attempt after this many seconds; 0: never"},
+    {"until", 0, "N,...", "train up to this step, checkpoint, and end with exit status 7; 0: to the end"},
     {"grace", 0, "SECONDS", "between TERM and KILL (default 30)"},
     {"data", 0, "JSON", "digests that the data must have: {\"corpus\":\"...\"}, or a list of such"},
     {"after", 0, "JSON", "what to do after training: {\"fold\":true,\"bench\":{...}}, or a list of such"},

@@ -15,6 +15,7 @@ SELECT r.sweep, r.variant, r.size, r.seed, r.run, r.state, r.attempts, r.device,
     CASE WHEN r.state IN ('failed', 'cancelled') THEN
         (SELECT coalesce(a.outcome_text, a.text, a.cause) FROM attempt a WHERE a.run = r.run
          ORDER BY a.attempt DESC LIMIT 1)
+    WHEN r.state = 'paused' THEN (SELECT d.why FROM decision d WHERE d.run = r.run ORDER BY d.id DESC LIMIT 1)
     END AS why
 FROM (SELECT DISTINCT sweep, variant, run, position FROM run_shown) m
 JOIN run_in_sweep r ON r.run = m.run AND r.sweep = m.sweep AND r.variant = m.variant
