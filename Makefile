@@ -3,7 +3,7 @@
 FLAVOUR ?= release
 BUILD   := build/$(FLAVOUR)
 CC      := gcc
-PKGS    := openblas jansson libsodium libpcre2-8 libuv yaml-0.1 sqlite3 zlib libxxhash
+PKGS    := openblas jansson libsodium libpcre2-8 libuv yaml-0.1 sqlite3 zlib libxxhash libmicrohttpd
 VERSION := 0.1.0
 REVISION := $(shell git describe --always --dirty --exclude='*' 2>/dev/null || echo unknown)
 
@@ -29,8 +29,8 @@ endif
 
 CFLAGS   := -std=gnu11 -g $(OPT) $(WARN) -fopenmp -MMD -MP $(CFLAGS_EXTRA)
 CPPFLAGS := -I. -D_GNU_SOURCE $(shell pkg-config --cflags $(PKGS))
-# OpenBLAS is opened at run time (core/cpu/gemm.c); only its header is needed here.
-LDLIBS   := $(shell pkg-config --libs $(filter-out openblas,$(PKGS))) -lunistring -lm -ldl -pthread
+# Opened at run time, so only their headers are needed here: OpenBLAS (core/cpu/gemm.c), libmicrohttpd (harness/page).
+LDLIBS   := $(shell pkg-config --libs $(filter-out openblas libmicrohttpd,$(PKGS))) -lunistring -lm -ldl -pthread
 
 CORE    := $(wildcard core/*/*.c core/*/*/*.c)
 HARNESS := $(wildcard harness/*/*.c)
@@ -84,7 +84,7 @@ $(BUILD)/%.o: %.c
 	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 # Files that the assembler takes into the program, which -MMD does not see: all there are, listed when that changes.
-EMBEDDED := $(sort $(wildcard results/*.sql results/*.css results/tables/* plots/*))
+EMBEDDED := $(sort $(wildcard results/*.sql results/*.css results/tables/* plots/* harness/page/*.css harness/page/*.js))
 $(BUILD)/harness/base/embedded.o: CPPFLAGS += -I$(BUILD)/generated
 $(BUILD)/harness/base/embedded.o: $(BUILD)/generated/embedded_files.inc $(EMBEDDED)
 $(BUILD)/generated/embedded_files.inc: FORCE

@@ -13,6 +13,7 @@ needed=(
     libjansson-dev libyaml-dev libsqlite3-dev libuv1-dev libpcre2-dev libsodium-dev zlib1g-dev
     libxxhash-dev                           # digests of files
     libunistring-dev                        # Unicode's form C, for tokenizers that ask for it
+    libmicrohttpd-dev libjs-dygraphs        # the page (taper serve), and its curves
     gnuplot-nox curl sqlite3                # figures, downloads, a shell for the database
     libcmocka-dev                           # every test program
 )
@@ -20,6 +21,7 @@ for_tests=(
     clang-14 libclang-rt-14-dev libomp-14-dev # a second compiler
     valgrind                                # leaks
     slurm-wlm munge                         # a private cluster: docs/slurm.md
+    chromium python3                        # a browser that opens the page, and what drives it
 )
 [ $# -gt 0 ] || for_tests=()
 if ! command -v dpkg-query > /dev/null || ! command -v apt-get > /dev/null; then

@@ -7,7 +7,7 @@ cd "${1:-$(dirname "$0")/..}" || exit 1
 
 # From the ground up; core below gpu below harness. A folder inside a room counts as the room.
 rooms=(core/base core/config core/ops core/ref core/cpu core/data core/model core/decode core/train core/trained gpu
-    harness/base harness/spec harness/store harness/worker harness/queue harness/daemon harness/results harness/verbs)
+    harness/base harness/spec harness/store harness/worker harness/queue harness/daemon harness/results harness/page harness/verbs)
 
 find core gpu harness -name '*.[ch]' -o -name '*.inc' -o -name '*.cu' -o -name '*.cuh' | sort | xargs grep -n '^#include "' |
     awk -v list="${rooms[*]}" '

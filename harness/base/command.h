@@ -8,11 +8,11 @@
 
 /* An option of a verb, as people see it: usage, help, completion and the manual's lists are made from these rows. */
 struct option_row {
-    const char *name; /* long name without the dashes; NULL ends the table */
-    char letter;      /* short name, 0 for none */
-    const char
-        *value;       /* what stands for its value: "DIR", or the words it is one of, "cpu|cuda"; NULL: it takes none */
-    const char *help; /* without line breaks */
+    const char *name;  /* long name without the dashes; NULL ends the table */
+    char letter;       /* short name, 0 for none */
+    const char *value; /* what stands for its value: "DIR", or the words it is one of, "cpu|cuda"; "[ADDR]": may be left
+                          out, and is "" then, where the line ends or an option follows; NULL: it takes none */
+    const char *help;  /* without line breaks */
 };
 
 struct command {

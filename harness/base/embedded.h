@@ -1,6 +1,6 @@
 /* Files that are compiled into the program: the schema, the views, the tables' queries, the figures' scripts.
  *
- * A file in results/, results/tables/ or plots/ is one of them by being there. */
+ * A file in results/, results/tables/ or plots/ is one of them by being there, and the page's style and script. */
 #ifndef TAPER_HARNESS_BASE_EMBEDDED_H
 #define TAPER_HARNESS_BASE_EMBEDDED_H
 

@@ -75,6 +75,8 @@ int options_parse(const struct command *command, const struct option_spec *specs
         if (!wants_value && equals)
             return command_usage(command, err, "option '--%s' takes no value", spec->name);
         const char *value = equals ? equals + 1 : NULL;
+        if (wants_value && !value && row->value[0] == '[' && (i + 1 >= argc || argv[i + 1][0] == '-'))
+            value = "";
         if (wants_value && !value) {
             if (i + 1 >= argc)
                 return command_usage(command, err, "option '--%s' wants a value", spec->name);

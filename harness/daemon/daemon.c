@@ -318,7 +318,7 @@ static int serve(struct daemon *d, struct error *err)
 }
 
 /* What there is to run on: a line for the log, and for whoever waits for a detached daemon. */
-static void tell_ready(struct daemon *d, int ready)
+static void tell_ready(struct daemon *d, int ready, const char *link)
 {
     char text[256];
     const struct slots *slots = d->engine.executors[0]->slots;
@@ -328,11 +328,26 @@ static void tell_ready(struct daemon *d, int ready)
     say(d, "%s", text);
     if (ready < 0)
         return;
-    char *line = memory_format("\n%s\n", text);
+    char *line = memory_format("\n%s\n%s%s", text, link ? link : "", link ? "\n" : "");
     ssize_t wrote = write(ready, line, strlen(line));
     (void)wrote;
     free(line);
     close(ready);
+}
+
+/* The page. Its link may hold a token, which the log, that others may read, does not get. */
+static int begin_beside(struct daemon *d, const struct daemon_options *options, void **beside, const char **link,
+                        struct error *err)
+{
+    const char *where = NULL;
+    int status =
+        options->begin ? options->begin(&d->engine.home, options->given, beside, link, &where, err) : STATUS_OK;
+    if (where)
+        say(d, "the page is at %s", where);
+    if (*link && options->ready < 0)
+        printf("%s\n", *link);
+    fflush(stdout);
+    return status;
 }
 
 /* A thread reads what a client named, from a disk that may be slow or gone: nobody waits for it. */
@@ -356,18 +371,24 @@ int daemon_run(const struct daemon_options *options, struct error *err)
                                         d->engine.executors[0]->slots, store_now()};
         say(d, "taper %s (%s), process %d, serves %s", version_string(), version_revision(), (int)getpid(),
             d->engine.home.dir);
-        status = scheduler_recover(d->engine.scheduler, err);
+        void *beside = NULL;
+        const char *link = NULL;
+        status = begin_beside(d, options, &beside, &link, err);
+        if (!status)
+            status = scheduler_recover(d->engine.scheduler, err);
         if (!status)
             status = serve(d, err);
         if (!status) {
             d->serving = true;
             write_pid(d);
-            tell_ready(d, options->ready);
+            tell_ready(d, options->ready, link);
             uv_run(&d->engine.loop, UV_RUN_DEFAULT);
             d->serving = false;
             unlink(d->engine.home.socket);
             unlink(d->engine.home.pid);
         }
+        if (beside)
+            options->end(beside);
         say(d, status ? "cannot serve: %s" : "stopped%s", status && err ? err->text : "");
         while (d->pending)
             forget(&d->pending);

@@ -12,6 +12,12 @@ struct daemon_options {
     const char *home; /* --home */
     bool echo;        /* log to standard error too */
     int ready;        /* a descriptor to write a newline and its slots to, once it serves; -1: none */
+    /* What it serves beside the socket, on threads of its own; begin NULL: nothing. begin: *beside is for end, *link
+       (which lives until then) for whoever started the daemon, *where for its log. */
+    int (*begin)(const struct home *home, const char *given, void **beside, const char **link, const char **where,
+                 struct error *err);
+    void (*end)(void *beside);
+    const char *given; /* its option */
 };
 
 /* Serve until asked to stop. */

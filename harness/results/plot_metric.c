@@ -4,15 +4,9 @@
 #include <string.h>
 
 #include "core/base/memory.h"
+#include "harness/results/metric_names.h"
 #include "harness/results/plot_data.h"
 #include "harness/results/plot_page.h"
-
-static const char *const of_steps[] = {
-    "ce",           "aux",        "lr",           "gate",      "grad_norm",  "scale_mean",
-    "scale_std",    "scale_max",  "scale_target", "logit_rms", "logit_max",  "logit_std",
-    "margin",       "p_correct",  "entropy",      "radial",    "radial_rms", "tangential_rms",
-    "radial_share", "aux_radial", "ms",           "leading",   "bounded"};
-static const char *const of_sites[] = {"c", "agreement", "scale_mean", "gamma_norm", "gamma_tilde_norm"};
 
 static const struct {
     const char *word, *at, *name;
@@ -31,23 +25,15 @@ struct metric {
     bool sites;       /* of every site */
 };
 
-static bool among(const char *const *list, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(list[i], name) == 0)
-            return true;
-    return false;
-}
-
 static int unknown(const char *text, struct error *err)
 {
     error_set(err, STATUS_BAD_INPUT, "--metric: no '%s'; there are", text);
-    for (size_t i = 0; i < sizeof of_steps / sizeof of_steps[0]; i++)
-        snprintf(err->text + strlen(err->text), sizeof err->text - strlen(err->text), " %s", of_steps[i]);
+    for (const char *const *m = metric_of_steps; *m; m++)
+        snprintf(err->text + strlen(err->text), sizeof err->text - strlen(err->text), " %s", *m);
     snprintf(err->text + strlen(err->text), sizeof err->text - strlen(err->text),
              ", and of a site (NAME:SITE, final_norm or blocks.0.attn_norm; NAME:all, or NAME where no step has it)");
-    for (size_t i = 0; i < sizeof of_sites / sizeof of_sites[0]; i++)
-        snprintf(err->text + strlen(err->text), sizeof err->text - strlen(err->text), " %s", of_sites[i]);
+    for (const char *const *m = metric_of_sites; *m; m++)
+        snprintf(err->text + strlen(err->text), sizeof err->text - strlen(err->text), " %s", *m);
     return STATUS_BAD_INPUT;
 }
 
@@ -63,17 +49,12 @@ static int read_list(struct metric *m, int *count, const char *list, struct erro
         char *name = memory_string(one->text), *colon = strchr(name, ':');
         if (colon)
             *colon = '\0';
-        const size_t steps = sizeof of_steps / sizeof of_steps[0], sites = sizeof of_sites / sizeof of_sites[0];
-        one->sites =
-            colon ? strcmp(colon + 1, "all") == 0 : !among(of_steps, steps, name) && among(of_sites, sites, name);
+        one->sites = colon ? strcmp(colon + 1, "all") == 0
+                           : !metric_among(metric_of_steps, name) && metric_among(metric_of_sites, name);
         one->site = colon && !one->sites ? memory_string(colon + 1) : NULL;
-        const char *const *known = colon || one->sites ? of_sites : of_steps;
-        size_t knows = known == of_sites ? sites : steps;
-        if (!among(known, knows, name))
+        one->name = metric_among(colon || one->sites ? metric_of_sites : metric_of_steps, name);
+        if (!one->name)
             status = unknown(one->text, err);
-        for (size_t i = 0; i < knows; i++)
-            if (strcmp(known[i], name) == 0)
-                one->name = known[i];
         free(name);
         if (!p[length])
             break;

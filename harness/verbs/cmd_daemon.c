@@ -13,6 +13,7 @@
 #include "harness/verbs/commands.h"
 #include "harness/daemon/daemon.h"
 #include "harness/base/process.h"
+#include "harness/page/page.h"
 
 /* The child of --detach: tell the one that waits how the start went, then serve on. */
 static void serve_detached(struct daemon_options *options, int ready)
@@ -111,17 +112,36 @@ static int stop(const char *home_given, bool workers, bool kill, struct error *e
     return status;
 }
 
+static int begin_page(const struct home *home, const char *given, void **beside, const char **link, const char **where,
+                      struct error *err)
+{
+    struct page *page = NULL;
+    int status = page_start(&page, home, given, err);
+    if (status)
+        return status;
+    *beside = page;
+    *link = page_link(page);
+    *where = page_url(page);
+    return STATUS_OK;
+}
+
+static void end_page(void *page)
+{
+    page_stop(page);
+}
+
 static int daemon_exec(int argc, char **argv, struct error *err)
 {
     struct daemon_options options = {.ready = -1, .echo = true};
     bool want_detach = false, want_stop = false, workers = false, kill = false;
-    struct option_spec specs[ENGINE_OPTIONS + 6] = {{0}};
+    struct option_spec specs[ENGINE_OPTIONS + 7] = {{0}};
     int n = engine_option_specs(&options.engine, specs), operands;
     specs[n++] = (struct option_spec){.name = "home", .value = &options.home};
     specs[n++] = (struct option_spec){.name = "detach", .flag = &want_detach};
     specs[n++] = (struct option_spec){.name = "stop", .flag = &want_stop};
     specs[n++] = (struct option_spec){.name = "workers", .flag = &workers};
     specs[n++] = (struct option_spec){.name = "kill", .flag = &kill};
+    specs[n++] = (struct option_spec){.name = "http", .value = &options.given};
     int status = options_parse(&cmd_daemon, specs, argc, argv, &operands, err);
     if (!status && operands)
         status = command_usage(&cmd_daemon, err, "takes no operands");
@@ -131,6 +151,10 @@ static int daemon_exec(int argc, char **argv, struct error *err)
         return status;
     if (want_stop)
         return stop(options.home, workers, kill, err);
+    if (options.given) {
+        options.begin = begin_page;
+        options.end = end_page;
+    }
     if (!want_detach)
         return daemon_run(&options, err);
     status = engine_check_descriptors(err);
@@ -158,6 +182,7 @@ static const struct option_row daemon_options[] = {
     {"stop", 0, NULL, "stop the home's daemon and wait until it is gone; workers go on"},
     {"workers", 0, NULL, "with --stop: have the workers checkpoint and end too"},
     {"kill", 0, NULL, "with --stop: kill the workers"},
+    {"http", 0, "[ADDR:PORT]", "show the home in a browser too (default 127.0.0.1:8787); taper help serve says more"},
     ENGINE_ROWS,
     {0},
 };

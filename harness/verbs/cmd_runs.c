@@ -1,61 +1,19 @@
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "core/base/memory.h"
-#include "harness/base/listing.h"
 #include "harness/base/terminal.h"
-#include "harness/results/result_rows.h"
+#include "harness/results/run_list.h"
 #include "harness/verbs/commands.h"
 #include "harness/verbs/result_verb.h"
-
-/* A row a run, and of one sweep the keys that differ: blank where a run stands for several values, as a baseline does.
- * On the heap. */
-static char *make_sql(const struct result_groups *g, bool sizes)
-{
-    char *sql = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&sql, &size);
-    fprintf(out, "SELECT m.run, %sm.variant, %s", g->sweep ? "" : "m.sweep, ", sizes ? "m.size, " : "");
-    for (int i = 0; i < g->key_count; i++)
-        fprintf(out, "iif(count(DISTINCT m.\"%s\") > 1, NULL, min(m.\"%s\")) AS \"%s\", ", g->keys[i], g->keys[i],
-                g->keys[i]);
-    fputs("m.seed, m.state, coalesce((SELECT step FROM journal j WHERE j.run = m.run), 0) AS step, m.steps, "
-          "(SELECT ce FROM step s WHERE s.run = m.run ORDER BY step DESC LIMIT 1) AS loss, "
-          "m.val_loss_raw AS val_loss, CASE WHEN m.state IN ('failed', 'cancelled') THEN "
-          "(SELECT coalesce(a.outcome_text, a.text, a.cause) FROM attempt a WHERE a.run = m.run "
-          "ORDER BY a.attempt DESC LIMIT 1) WHEN m.state = 'paused' THEN "
-          "(SELECT why FROM decision d WHERE d.run = m.run ORDER BY d.id DESC LIMIT 1) END AS why "
-          "FROM run_shown m GROUP BY m.sweep, m.run, m.variant ORDER BY m.sweep, min(m.position), m.variant",
-          out);
-    fclose(out);
-    return sql;
-}
-
-static bool sizes_differ(const struct result_groups *g)
-{
-    for (int i = 1; i < g->count; i++)
-        if (strcmp(g->group[i].size, g->group[0].size) != 0)
-            return true;
-    return false;
-}
 
 static int print_runs(struct result_verb *v, enum listing_format format, struct error *err)
 {
     struct result_rows rows;
-    char *sql = make_sql(&v->from.groups, sizes_differ(&v->from.groups));
-    int status = result_query(&rows, v->store, "the runs", sql, NULL, err);
-    free(sql);
-    if (status)
-        return status;
-    struct listing *t = listing_begin(stdout, format, (const char *const *)rows.names, rows.columns);
-    listing_fit(t, terminal_of(STDOUT_FILENO).columns);
-    for (int r = 0; r < rows.rows; r++)
-        for (int c = 0; c < rows.columns; c++)
-            result_verb_put(t, result_at(&rows, r, c));
+    int status = run_list_make(&rows, &v->from, err);
+    if (!status)
+        status = result_rows_print(&rows, stdout, format, terminal_of(STDOUT_FILENO).columns, err);
     result_rows_fini(&rows);
-    return listing_end(t, err);
+    return status;
 }
 
 static int runs_exec(int argc, char **argv, struct error *err)

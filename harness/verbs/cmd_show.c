@@ -5,14 +5,11 @@
 
 #include <jansson.h>
 
-#include "core/base/file.h"
-#include "core/base/memory.h"
-#include "core/base/rundir.h"
 #include "harness/base/format.h"
 #include "harness/verbs/commands.h"
 #include "harness/base/options.h"
 #include "harness/queue/waiting.h"
-#include "harness/store/status.h"
+#include "harness/daemon/standing.h"
 #include "harness/base/listing.h"
 
 static bool is_time(const char *name)
@@ -178,31 +175,6 @@ static void print_text(const json_t *all, const char *dir, const char *waits)
     }
 }
 
-/* An attempt's batch script has the line by which it was submitted. */
-static void add_batch(json_t *all, const char *dir)
-{
-    size_t i;
-    json_t *attempt;
-    for (i = 0; (attempt = json_array_get(json_object_get(all, "attempts"), i)); i++) {
-        char line[4096],
-            *name = memory_format(RUNDIR_BATCH, (int)json_integer_value(json_object_get(attempt, "attempt")));
-        char *path = file_join(dir, name);
-        FILE *in = fopen(path, "re");
-        while (in && fgets(line, sizeof line, in)) {
-            line[strcspn(line, "\n")] = '\0';
-            if (strncmp(line, "#   sbatch ", 11) != 0)
-                continue;
-            json_t *text = json_string(line + 4);
-            json_object_set_new(attempt, "submitted_as", text ? text : json_string("(not UTF-8)"));
-            break;
-        }
-        if (in)
-            fclose(in);
-        free(path);
-        free(name);
-    }
-}
-
 static int show_exec(int argc, char **argv, struct error *err)
 {
     const char *given = NULL;
@@ -224,10 +196,8 @@ static int show_exec(int argc, char **argv, struct error *err)
     if (!status)
         status = store_own_views(store, err);
     if (!status)
-        status = status_run(store, run.id, &all, err);
+        status = standing_run(store, &home, run.id, &all, err);
     char *dir = status ? NULL : home_run_dir(&home, run.id), waits[512] = "";
-    if (!status)
-        add_batch(all, dir);
     if (!status && run.state == RUN_QUEUED)
         status = waiting_stuck(store, NULL, &run, NULL, store_now(), waits, sizeof waits, err);
     if (!status && as_json) {

@@ -7,30 +7,12 @@
 
 #include <jansson.h>
 
-#include "harness/daemon/client.h"
+#include "harness/daemon/standing.h"
 #include "harness/verbs/commands.h"
 #include "harness/base/options.h"
-#include "harness/queue/waiting.h"
-#include "harness/store/status.h"
 #include "harness/verbs/status_text.h"
 
 enum { WATCH_MS = 1000 };
-
-/* What the daemon says of itself; null when none answers. */
-static json_t *ask_daemon(const struct home *home)
-{
-    struct client *client = NULL;
-    json_t *reply = NULL;
-    if (home->alone || client_open(&client, home, NULL) != STATUS_OK || !client)
-        return json_null();
-    if (client_ask(client, "ping", NULL, &reply, NULL) != STATUS_OK)
-        reply = json_null();
-    client_close(client);
-    const char *const envelope[] = {"v", "id", "ok"};
-    for (size_t i = 0; i < sizeof envelope / sizeof envelope[0]; i++)
-        json_object_del(reply, envelope[i]);
-    return reply;
-}
 
 enum shape { TEXT, JSON, WINDOW };
 
@@ -42,16 +24,7 @@ static int show_once(const struct home *home, const char *sweep, enum shape shap
     if (!status)
         status = store_own_views(store, err);
     if (!status)
-        status = status_collect(store, home, sweep, &all, err);
-    if (!status) {
-        json_t *waiting = NULL, *daemon = ask_daemon(home);
-        const json_t *pools = json_object_get(daemon, "pools");
-        json_object_set_new(all, "daemon", daemon);
-        status = waiting_collect(store, sweep, pools, store_now(), &waiting, err);
-        if (!status && !json_is_object(daemon) && !store_is_held(home))
-            waiting_drop_startable(waiting);
-        json_object_set_new(all, "waiting", waiting);
-    }
+        status = standing_collect(store, home, sweep, &all, err);
     store_close(store);
     if (status) {
         json_decref(all);

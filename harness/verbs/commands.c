@@ -9,8 +9,8 @@ static const struct command *const table[] = {
     &cmd_bench,  &cmd_best,    &cmd_cancel, &cmd_compare, &cmd_completion, &cmd_daemon, &cmd_data,
     &cmd_debug,  &cmd_devices, &cmd_eval,   &cmd_export,  &cmd_fold,       &cmd_forget, &cmd_generate,
     &cmd_help,   &cmd_import,  &cmd_log,    &cmd_pause,   &cmd_plot,       &cmd_query,  &cmd_rebuild,
-    &cmd_report, &cmd_resume,  &cmd_retry,  &cmd_run,     &cmd_runs,       &cmd_show,   &cmd_status,
-    &cmd_submit, &cmd_table,   &cmd_train,  &cmd_version, &cmd_wait,       &cmd_worker,
+    &cmd_report, &cmd_resume,  &cmd_retry,  &cmd_run,     &cmd_runs,       &cmd_serve,  &cmd_show,
+    &cmd_status, &cmd_submit,  &cmd_table,  &cmd_train,   &cmd_version,    &cmd_wait,   &cmd_worker,
 };
 
 const struct command *command_find(const char *name)

@@ -39,6 +39,7 @@ extern const struct command cmd_resume;
 extern const struct command cmd_retry;
 extern const struct command cmd_run;
 extern const struct command cmd_runs;
+extern const struct command cmd_serve;
 extern const struct command cmd_show;
 extern const struct command cmd_status;
 extern const struct command cmd_submit;

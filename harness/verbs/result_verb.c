@@ -73,13 +73,3 @@ int result_verb_write(const char *path, const char *bytes, size_t size, const ch
         return error_set(err, STATUS_FAILED, "cannot write %s", what);
     return STATUS_OK;
 }
-
-void result_verb_put(struct listing *t, const struct result_value *v)
-{
-    if (v->type == RESULT_INTEGER)
-        listing_integer(t, (int64_t)v->number);
-    else if (v->type == RESULT_REAL)
-        listing_real(t, v->number);
-    else
-        listing_text(t, v->type == RESULT_TEXT ? v->text : NULL);
-}

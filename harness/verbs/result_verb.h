@@ -2,7 +2,6 @@
 #ifndef TAPER_HARNESS_VERBS_RESULT_VERB_H
 #define TAPER_HARNESS_VERBS_RESULT_VERB_H
 
-#include "harness/base/listing.h"
 #include "harness/base/options.h"
 #include "harness/results/result_sweep.h"
 
@@ -49,9 +48,6 @@ int result_verb_vary(void *choice, const char *value, struct error *err);
 /* Open the home for reading and make v->from. Close in any case. */
 int result_verb_open(struct result_verb *v, struct error *err);
 void result_verb_close(struct result_verb *v);
-
-/* A value as the next cell of a listing. */
-void result_verb_put(struct listing *t, const struct result_value *v);
 
 /* Write to a file (replaced whole), or to standard output for "-"; `what` names it in errors. */
 int result_verb_write(const char *path, const char *bytes, size_t size, const char *what, struct error *err);
