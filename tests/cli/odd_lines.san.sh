@@ -106,7 +106,7 @@ verb_lines() { # VERB [WORD]
     line "${words[@]}" "--$bytes" "-$long" -
     line "${words[@]}" "$file" "$file" "$file" "$file" "$file" "$file" "$file" "$file"
     line "${words[@]}" --help
-    case $verb in daemon | train) ;; *) # by themselves these two go on
+    case $verb in daemon | serve | train) ;; *) # by themselves these go on
         line "$@"
         TAPER_HOME=$T/empty line "${words[@]}"
         for _ in 1 2 3 4 5 6; do line "$@" "${odd[turn++ % ${#odd[@]}]}"; done

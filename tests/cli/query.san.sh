@@ -11,7 +11,7 @@ mkdir -p "$TAPER_HOME/runs"
 : > "$TAPER_HOME/taper.db"
 version=$("$TAPER" query --csv 'PRAGMA user_version' | tail -n 1)
 sqlite3 "$TAPER_HOME/taper.db" "
-    INSERT INTO sweep VALUES ('s', '', '', '', 1, 1, 0, 0);
+    INSERT INTO sweep (name, about, spec, path, created, updated) VALUES ('s', '', '', '', 1, 1);
     INSERT INTO run (id, sweep, variant, seed, state, created, val_loss, wants, priority, position, slots, retries,
         timeout_us, steps, after, config) VALUES
         ('00000000000a', 's', 'all', 1, 'done', 1, 3.25, 'cpu', 0, 1, 1, 2, 0, 10, '{}', '{\"model.size\":\"1M\"}'),
