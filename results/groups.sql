@@ -9,6 +9,7 @@ DROP VIEW IF EXISTS temp.ablation_line;
 DROP VIEW IF EXISTS temp.ablation;
 DROP TABLE IF EXISTS temp.page;
 DROP TABLE IF EXISTS temp.page_line;
+DROP VIEW IF EXISTS temp.loss_drawn;
 DROP VIEW IF EXISTS temp.run_drawn;
 
 -- The logged steps of the runs shown.
@@ -35,3 +36,16 @@ CREATE TEMP TABLE page (grp INTEGER PRIMARY KEY);
 -- And its lines, where the figure and not the groups name them.
 CREATE TEMP TABLE page_line (place INTEGER PRIMARY KEY, line TEXT NOT NULL);
 CREATE TEMP VIEW run_drawn AS SELECT r.* FROM page JOIN run_shown r ON r.grp = page.grp;
+
+-- What fig-loss and fig-finetune draw of those, rows 1: training loss; 2: the gate; 3: validation loss; 4: its change
+-- against the baseline of the same seed, in percent.
+CREATE TEMP VIEW loss_drawn AS
+SELECT r.grp, 1 AS row, r.seed, s.step AS x, s.ce AS y FROM run_drawn r JOIN step_numeric s ON s.run = r.run
+UNION ALL
+SELECT r.grp, 2, r.seed, s.step, s.gate FROM run_drawn r JOIN step_numeric s ON s.run = r.run WHERE r.sites <> 'none'
+UNION ALL
+SELECT r.grp, 3, r.seed, e.step, e.loss FROM run_drawn r JOIN valid_curve e ON e.run = r.run
+UNION ALL
+SELECT r.grp, 4, r.seed, e.step, (e.loss - b.loss) / b.loss * 100
+FROM run_drawn r JOIN valid_curve e ON e.run = r.run
+JOIN valid_curve b ON b.run = r.baseline_run AND b.step = e.step AND b.tokens IS e.tokens;

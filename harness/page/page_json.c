@@ -4,6 +4,7 @@
 
 #include "harness/daemon/standing.h"
 #include "harness/page/page_internal.h"
+#include "harness/page/page_parts.h"
 #include "harness/results/run_compare.h"
 #include "harness/results/run_list.h"
 #include "harness/results/table.h"
@@ -37,14 +38,9 @@ int page_json_runs(struct page_call *c, struct error *err)
 
 int page_json_run(struct page_call *c, struct error *err)
 {
-    const char *word = NULL;
     struct store_run run;
     json_t *all = NULL;
-    int status = page_need(c, "run", &word, err);
-    if (!status)
-        status = store_run_find(c->reader->store, word, &run, err);
-    if (!status)
-        status = standing_run(c->reader->store, c->home, run.id, &all, err);
+    int status = page_need_run(c, "run", &run, &all, err);
     return status ? status : put_json(c, all, 17, err);
 }
 

@@ -8,6 +8,9 @@
 
 #include "harness/page/page_internal.h"
 
+/* The run that a parameter names, and what standing_run says of it: the caller's to release. */
+int page_need_run(struct page_call *c, const char *name, struct store_run *run, json_t **all, struct error *err);
+
 /* Of the answer of standing_collect. Nothing is written where there is nothing. */
 void page_put_live(FILE *out, const json_t *live);
 void page_put_failures(FILE *out, const json_t *failures);

@@ -299,16 +299,20 @@ static int put_body(struct page_call *c, const struct store_run *run, json_t *al
     return status;
 }
 
-int page_html_run(struct page_call *c, struct error *err)
+int page_need_run(struct page_call *c, const char *name, struct store_run *run, json_t **all, struct error *err)
 {
     const char *word = NULL;
+    int status = page_need(c, name, &word, err);
+    if (!status)
+        status = store_run_find(c->reader->store, word, run, err);
+    return status ? status : standing_run(c->reader->store, c->home, run->id, all, err);
+}
+
+int page_html_run(struct page_call *c, struct error *err)
+{
     struct store_run run;
     json_t *all = NULL;
-    int status = page_need(c, "id", &word, err);
-    if (!status)
-        status = store_run_find(c->reader->store, word, &run, err);
-    if (!status)
-        status = standing_run(c->reader->store, c->home, run.id, &all, err);
+    int status = page_need_run(c, "id", &run, &all, err);
     if (!status)
         status = put_body(c, &run, all, err);
     json_decref(all);

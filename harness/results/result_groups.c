@@ -290,6 +290,14 @@ int result_groups_make(struct result_groups *out, struct store *s, const char *s
     return status;
 }
 
+bool result_groups_sizes_differ(const struct result_groups *g)
+{
+    for (int i = 1; i < g->count; i++)
+        if (strcmp(g->group[i].size, g->group[0].size) != 0)
+            return true;
+    return false;
+}
+
 void result_groups_fini(struct result_groups *g)
 {
     for (int i = 0; i < g->count; i++) {

@@ -54,6 +54,9 @@ int result_groups_make(struct result_groups *out, struct store *s, const char *s
                        const struct result_choice *choice, struct error *err);
 void result_groups_fini(struct result_groups *g); /* fine on a zeroed one */
 
+/* Are the groups of more than one model.size? Then it is worth a column. */
+bool result_groups_sizes_differ(const struct result_groups *g);
+
 /* "all+aux, train.lr 0.003": a group by its whole name, on the heap. */
 char *result_group_name(const struct result_groups *g, int group);
 

@@ -1,7 +1,6 @@
 #include "harness/results/run_list.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* On the heap. */
 static char *make_sql(const struct result_groups *g, bool sizes)
@@ -25,17 +24,9 @@ static char *make_sql(const struct result_groups *g, bool sizes)
     return sql;
 }
 
-static bool sizes_differ(const struct result_groups *g)
-{
-    for (int i = 1; i < g->count; i++)
-        if (strcmp(g->group[i].size, g->group[0].size) != 0)
-            return true;
-    return false;
-}
-
 int run_list_make(struct result_rows *out, struct results *from, struct error *err)
 {
-    char *sql = make_sql(&from->groups, sizes_differ(&from->groups));
+    char *sql = make_sql(&from->groups, result_groups_sizes_differ(&from->groups));
     int status = result_query(out, from->store, "the runs", sql, NULL, err);
     free(sql);
     return status;

@@ -33,6 +33,13 @@ struct arrivals {
     "CAST(round(iif(" rung " LIKE '%\\%' ESCAPE '\\', CAST(" rung " AS REAL) / 100 * r.steps, CAST(" rung              \
     " AS REAL))) AS INTEGER)"
 
+/* The loss that a run is ranked by at a rung: of the last evaluation up to its step; of a run that was further when the
+ * search began it may be a later one. */
+#define METRIC(run, step)                                                                                              \
+    "coalesce((SELECT loss FROM eval e WHERE e.split = 'valid' AND e.run = " run " AND e.step <= " step                \
+    " ORDER BY e.step DESC LIMIT 1), (SELECT loss FROM eval e WHERE e.split = 'valid' AND e.run = " run                \
+    " ORDER BY e.step LIMIT 1))"
+
 /* How far a run has come, for certain: where it is paused it was evaluated. */
 #define REACHED(run) "coalesce((SELECT max(e.step) FROM eval e WHERE e.split = 'valid' AND e.run = " run "), 0)"
 
@@ -69,45 +76,27 @@ int store_search_until(struct store *s, const char *run, int64_t *until, struct 
 
 /* ------------------------------------------------------------------------------------------------ arrivals */
 
-/* All of the bracket ?1, ?2 that have reached rung ?3, the best first. The loss is that of the last evaluation up to
- * the rung; of a run that was further when the search began it may be a later one. */
+/* All of the bracket ?1, ?2 that have reached rung ?3 (?4 as the spec has it), the best first; of these ?5 alone where
+ * it is given. */
+/* clang-format off */
 #define ARRIVED                                                                                                        \
-    "WITH place AS (SELECT m.run, min(m.position) AS position, " STEP_OF(                                              \
-        "?4") " AS step FROM sweep_run m "                                                                             \
-              "JOIN run r ON r.id = m.run WHERE m.sweep = ?1 AND m.bracket = ?2 AND m.wanted AND (?5 IS NULL OR "      \
-              "m.run = ?5) "                                                                                           \
-              "GROUP BY m.run), "                                                                                      \
-              "known AS (SELECT run, max(ranked > 0) AS known, max(verdict = 'kept') AS kept, max(verdict = "          \
-              "'diverged') AS "                                                                                        \
-              "diverged FROM decision "                                                                                \
-              "WHERE sweep = ?1 AND bracket = ?2 AND rung = ?3 GROUP BY run), "                                        \
-              "seen AS (SELECT p.run, p.position, p.step, r.state, coalesce(k.known, 0) AS known, coalesce(k.kept, "   \
-              "0) AS kept, "                                                                                           \
-              "coalesce(k.diverged, 0) OR (r.state = 'failed' AND k.run IS NULL AND (SELECT cause FROM attempt a "     \
-              "WHERE "                                                                                                 \
-              "a.run = p.run ORDER BY attempt DESC LIMIT 1) = 'diverged') AS diverged, " REACHED(                      \
-                  "p.run") " AS at, "                                                                                  \
-                           "EXISTS (SELECT 1 FROM eval e WHERE e.run = p.run AND e.split = 'valid' AND e.step = "      \
-                           "p.step) AS "                                                                               \
-                           "evaluated "                                                                                \
-                           "FROM place p JOIN run r ON r.id = p.run LEFT JOIN known k ON k.run = p.run), "             \
-                           "arrived AS (SELECT *, iif(diverged, 'NaN', coalesce("                                      \
-                           "(SELECT loss FROM eval e WHERE e.run = seen.run AND split = 'valid' AND e.step <= "        \
-                           "seen.step "                                                                                \
-                           "ORDER BY e.step DESC LIMIT 1), "                                                           \
-                           "(SELECT loss FROM eval e WHERE e.run = seen.run AND split = 'valid' ORDER BY e.step "      \
-                           "LIMIT 1))) AS "                                                                            \
-                           "metric "                                                                                   \
-                           "FROM seen WHERE known OR state = 'done' OR (at >= step AND (state = 'paused' OR "          \
-                           "evaluated)) "                                                                              \
-                           "OR (diverged AND NOT EXISTS (SELECT 1 FROM decision d WHERE d.sweep = ?1 AND d.bracket = " \
-                           "?2 "                                                                                       \
-                           "AND d.run = seen.run AND d.verdict = 'diverged' AND d.rung < ?3))), "                      \
-                           "ranked AS (SELECT *, typeof(metric) IN ('real', 'integer') AS finite, row_number() OVER "  \
-                           "(ORDER BY "                                                                                \
-                           "typeof(metric) IN ('real', 'integer') DESC, metric, position) AS rank, count(*) OVER () "  \
-                           "AS ranked "                                                                                \
-                           "FROM arrived) "
+    "WITH place AS (SELECT m.run, min(m.position) AS position, " STEP_OF("?4") " AS step FROM sweep_run m "            \
+    "JOIN run r ON r.id = m.run WHERE m.sweep = ?1 AND m.bracket = ?2 AND m.wanted AND (?5 IS NULL OR m.run = ?5) "    \
+    "GROUP BY m.run), "                                                                                                \
+    "known AS (SELECT run, max(ranked > 0) AS known, max(verdict = 'kept') AS kept, max(verdict = 'diverged') AS diverged " \
+    "FROM decision WHERE sweep = ?1 AND bracket = ?2 AND rung = ?3 GROUP BY run), "                                    \
+    "seen AS (SELECT p.run, p.position, p.step, r.state, coalesce(k.known, 0) AS known, coalesce(k.kept, 0) AS kept, " \
+    "coalesce(k.diverged, 0) OR (r.state = 'failed' AND k.run IS NULL AND (SELECT cause FROM attempt a "               \
+    "WHERE a.run = p.run ORDER BY attempt DESC LIMIT 1) = 'diverged') AS diverged, " REACHED("p.run") " AS at, "       \
+    "EXISTS (SELECT 1 FROM eval e WHERE e.run = p.run AND e.split = 'valid' AND e.step = p.step) AS evaluated "        \
+    "FROM place p JOIN run r ON r.id = p.run LEFT JOIN known k ON k.run = p.run), "                                    \
+    "arrived AS (SELECT *, iif(diverged, 'NaN', " METRIC("seen.run", "seen.step") ") AS metric "                       \
+    "FROM seen WHERE known OR state = 'done' OR (at >= step AND (state = 'paused' OR evaluated)) "                     \
+    "OR (diverged AND NOT EXISTS (SELECT 1 FROM decision d WHERE d.sweep = ?1 AND d.bracket = ?2 AND d.run = seen.run " \
+    "AND d.verdict = 'diverged' AND d.rung < ?3))), "                                                                  \
+    "ranked AS (SELECT *, typeof(metric) IN ('real', 'integer') AS finite, row_number() OVER (ORDER BY "               \
+    "typeof(metric) IN ('real', 'integer') DESC, metric, position) AS rank, count(*) OVER () AS ranked FROM arrived) "
+/* clang-format on */
 
 static void bind_rung(sqlite3_stmt *row, const struct bracket *b, int rung, const char *run)
 {
@@ -168,9 +157,7 @@ static int record(struct store *s, const struct bracket *b, int rung, const stru
 {
     static const char sql[] =
         "INSERT OR IGNORE INTO decision (time, sweep, bracket, run, rung, step, metric, rank, ranked, verdict, why) "
-        "VALUES (?4, ?1, ?2, ?5, ?3, ?6, iif(?9 = 'diverged', 'NaN', coalesce((SELECT loss FROM eval e WHERE "
-        "e.run = ?5 AND split = 'valid' AND e.step <= ?6 ORDER BY e.step DESC LIMIT 1), (SELECT loss FROM eval e "
-        "WHERE e.run = ?5 AND split = 'valid' ORDER BY e.step LIMIT 1))), ?7, ?8, ?9, ?10)";
+        "VALUES (?4, ?1, ?2, ?5, ?3, ?6, iif(?9 = 'diverged', 'NaN', " METRIC("?5", "?6") "), ?7, ?8, ?9, ?10)";
     sqlite3_stmt *insert = store_prepare(s, sql, err);
     if (!insert)
         return STATUS_FAILED;
@@ -187,7 +174,7 @@ static int record(struct store *s, const struct bracket *b, int rung, const stru
     return store_step(s, insert, "record a decision", err);
 }
 
-/* A paused run that has further to go is queued; *state, if any, is told. */
+/* A paused run that has further to go is queued. */
 static int go_on(struct store *s, const char *run, const char *why, struct error *err)
 {
     int64_t until = 0;
@@ -374,65 +361,69 @@ int store_search_decide(struct store *s, const char *run, enum run_state *state,
 
 /* ------------------------------------------------------------------------------------------------ requests */
 
-/* Runs of a sweep, or one: those that are queued and would end where they stand are paused again; where the search is
- * another one (`anew`), those that are paused and have further to go are queued. */
-static int settle(struct store *s, const char *sweep, const char *run, bool anew, struct error *err)
+/* A queued run that has come as far as it is wanted waits as paused. */
+static int pause_again(struct store *s, const char *run, struct error *err)
 {
-    struct held {
-        char run[CONFIG_ID];
-        bool paused;
-    } *held = NULL;
-    size_t count = 0;
+    int64_t until = 0;
+    int status = store_search_until(s, run, &until, err);
+    sqlite3_stmt *update =
+        status ? NULL
+               : store_prepare(s,
+                               "UPDATE run SET state = 'paused', ended = (SELECT max(ended) FROM attempt a WHERE "
+                               "a.run = ?1) WHERE id = ?1 AND ?2 > 0 AND ?2 <= " REACHED("?1"),
+                               err);
+    if (!update)
+        return STATUS_FAILED;
+    store_bind_text(update, 1, run);
+    store_bind_int(update, 2, until);
+    return store_step(s, update, "pause a run again", err);
+}
+
+struct held {
+    char run[CONFIG_ID];
+    bool paused; /* else queued */
+};
+
+/* Runs of a sweep, or one, that were paused by their last attempt: the queued, with `paused` also those that wait. */
+static int list_held(struct store *s, const char *sweep, const char *run, bool paused, struct held **held,
+                     size_t *count, struct error *err)
+{
     sqlite3_stmt *row = store_prepare(
         s,
         "SELECT DISTINCT r.id, r.state = 'paused' FROM sweep_run m JOIN run r ON r.id = m.run WHERE (?1 IS NULL OR "
         "m.sweep = ?1) AND (?2 IS NULL OR m.run = ?2) AND (r.state = 'paused' AND ?3 OR (r.state = 'queued' AND "
-        "(SELECT cause "
-        "FROM attempt a WHERE a.run = r.id ORDER BY attempt DESC LIMIT 1) = 'paused')) ORDER BY r.position",
+        "(SELECT cause FROM attempt a WHERE a.run = r.id ORDER BY attempt DESC LIMIT 1) = 'paused')) "
+        "ORDER BY r.position",
         err);
+    *held = NULL;
+    *count = 0;
     if (!row)
         return STATUS_FAILED;
     store_bind_text(row, 1, sweep);
     store_bind_text(row, 2, run);
-    store_bind_int(row, 3, anew);
-    int code, status = STATUS_OK;
+    store_bind_int(row, 3, paused);
+    int code;
     while ((code = sqlite3_step(row)) == SQLITE_ROW) {
-        held = memory_resize(held, count + 1, sizeof *held);
-        held[count].paused = sqlite3_column_int(row, 1);
-        snprintf(held[count++].run, CONFIG_ID, "%s", (const char *)sqlite3_column_text(row, 0));
+        *held = memory_resize(*held, *count + 1, sizeof **held);
+        (*held)[*count].paused = sqlite3_column_int(row, 1);
+        snprintf((*held)[(*count)++].run, CONFIG_ID, "%s", (const char *)sqlite3_column_text(row, 0));
     }
     sqlite3_reset(row);
-    if (code != SQLITE_DONE)
-        status = store_fail(s, err, "list paused runs");
-    for (size_t i = 0; i < count && !status; i++) {
-        int64_t until = 0;
-        if (held[i].paused) {
-            status = go_on(s, held[i].run, "wanted further than it was trained", err);
-            continue;
-        }
-        status = store_search_until(s, held[i].run, &until, err);
-        sqlite3_stmt *update =
-            status ? NULL
-                   : store_prepare(s,
-                                   "UPDATE run SET state = 'paused', ended = (SELECT max(ended) FROM attempt a WHERE "
-                                   "a.run = ?1) WHERE id = ?1 AND ?2 > 0 AND ?2 <= " REACHED("?1"),
-                                   err);
-        if (!update) {
-            status = STATUS_FAILED;
-            break;
-        }
-        store_bind_text(update, 1, held[i].run);
-        store_bind_int(update, 2, until);
-        status = store_step(s, update, "pause a run again", err);
-    }
-    free(held);
-    return status;
+    return code == SQLITE_DONE ? STATUS_OK : store_fail(s, err, "list paused runs");
 }
 
 int store_search_wanted(struct store *s, const char *sweep, const char *run, bool anew, struct error *err)
 {
+    struct held *held = NULL;
+    size_t count = 0;
     int status = decide_all(s, run, sweep, err);
-    return status ? status : settle(s, sweep, run, anew, err);
+    if (!status)
+        status = list_held(s, sweep, run, anew, &held, &count, err);
+    for (size_t i = 0; i < count && !status; i++)
+        status = held[i].paused ? go_on(s, held[i].run, "wanted further than it was trained", err)
+                                : pause_again(s, held[i].run, err);
+    free(held);
+    return status;
 }
 
 int store_search_policy(struct store *s, const char *sweep, const char *stop, struct error *err)

@@ -122,14 +122,6 @@ static int read_settings(struct best *b, struct error *err)
 
 /* ------------------------------------------------------------------------------------------- printing */
 
-static bool sizes_differ(const struct result_groups *g)
-{
-    for (int i = 1; i < g->count; i++)
-        if (strcmp(g->group[i].size, g->group[0].size) != 0)
-            return true;
-    return false;
-}
-
 static void number(struct listing *t, enum listing_format format, double x, int digits)
 {
     char text[32];
@@ -146,7 +138,7 @@ static void number(struct listing *t, enum listing_format format, double x, int 
 static int print_settings(const struct best *b, enum listing_format format, struct error *err)
 {
     const struct result_groups *g = &b->verb.from.groups;
-    const bool sizes = sizes_differ(g);
+    const bool sizes = result_groups_sizes_differ(g);
     const char **names = memory_alloc((size_t)g->key_count + 8, sizeof *names);
     int columns = 0;
     names[columns++] = "variant";
@@ -260,8 +252,7 @@ static int best_exec(int argc, char **argv, struct error *err)
 static const struct option_row best_options[] = {
     {"top", 0, "N", "so many settings of each variant (5)"},
     {"by", 0, "KEY", "the best for each value of this key too; again for more"},
-    {"where", 0, "KEY=VALUE",
-     "only runs that have it (a key of the configuration, or variant); again for more: of one key any of the values"},
+    RESULT_WHERE_ROW,
     {"json", 0, NULL, "JSON, for scripts"},
     {"csv", 0, NULL, "CSV, for scripts"},
     OPTION_HOME_READER,

@@ -44,8 +44,7 @@ static int runs_exec(int argc, char **argv, struct error *err)
 }
 
 static const struct option_row runs_options[] = {
-    {"where", 0, "KEY=VALUE",
-     "only runs that have it (a key of the configuration, or variant); again for more: of one key any of the values"},
+    RESULT_WHERE_ROW,
     {"json", 0, NULL, "JSON, for scripts"},
     {"csv", 0, NULL, "CSV, for scripts"},
     OPTION_HOME_READER,

@@ -29,11 +29,15 @@ struct result_verb {
         .name = "out", .value = &(verb)->out                                                                           \
     }
 
+#define RESULT_WHERE_ROW                                                                                               \
+    {                                                                                                                  \
+        "where", 0, "KEY=VALUE",                                                                                       \
+            "only runs that have it (a key of the configuration, or variant); again for more: of one key any of the "  \
+            "values"                                                                                                   \
+    }
+
 #define RESULT_CHOICE_ROWS                                                                                             \
-    {"where", 0, "KEY=VALUE",                                                                                          \
-     "only runs that have it (a key of the configuration, or variant); again for more: of one key any of the "         \
-     "values"},                                                                                                        \
-        {"by", 0, "KEY", "lead with this key: panels of a figure, first rows of a table"},                             \
+    RESULT_WHERE_ROW, {"by", 0, "KEY", "lead with this key: panels of a figure, first rows of a table"},               \
         {"vary", 0, "KEY", "lines of one panel for its values, last rows of a table"},                                 \
     {                                                                                                                  \
         "compare", 0, "NAME", "against this variant, or SWEEP/VARIANT (default: the spec's compare, else baseline)"    \

@@ -100,34 +100,40 @@ static void add_sweep(struct lines *l, const json_t *row, bool bars)
                 : memory_format("%-24s %6lld runs: %s%s", name, number(row, "runs"), status_counts(row, text), paused));
 }
 
-/* "  all: rung 1 (step 8) 4 of 9 went on, rung 2 (step 32) 1 of 4; best 6.1141" */
+static bool is_of(const json_t *row, const char *sweep, const char *bracket)
+{
+    return strcmp(json_string_value(json_object_get(row, "sweep")), sweep) == 0 &&
+           strcmp(json_string_value(json_object_get(row, "bracket")), bracket) == 0;
+}
+
+/* A line for each bracket of a search: "  all rung 1 (step 8): 4 of 9 went on, best 6.1; rung 2 ..." */
 static void add_rungs(struct lines *l, const json_t *rungs, const char *sweep)
 {
-    char *line = NULL;
-    const char *bracket = "";
-    size_t i;
+    size_t i = 0;
     const json_t *row;
-    for (i = 0; (row = json_array_get(rungs, i)); i++) {
-        const char *here = json_string_value(json_object_get(row, "bracket"));
-        const json_t *best = json_object_get(row, "best");
-        char loss[32] = "not finite";
-        if (strcmp(json_string_value(json_object_get(row, "sweep")), sweep) != 0)
+    while ((row = json_array_get(rungs, i))) {
+        const char *bracket = json_string_value(json_object_get(row, "bracket"));
+        char *line = NULL;
+        size_t size = 0;
+        if (!is_of(row, sweep, bracket)) {
+            i++;
             continue;
-        const bool same = line && strcmp(bracket, here) == 0;
-        if (line && !same)
-            add(l, line);
-        if (json_is_number(best))
-            snprintf(loss, sizeof loss, "%.4f", json_number_value(best));
-        char *longer = memory_format("%s%s rung %lld (step %lld): %lld of %lld went on, best %s", same ? line : "  ",
-                                     same ? ";" : here, number(row, "rung"), number(row, "step"), number(row, "kept"),
-                                     number(row, "reached"), loss);
-        if (same)
-            free(line);
-        line = longer;
-        bracket = here;
-    }
-    if (line)
+        }
+        FILE *out = open_memstream(&line, &size);
+        fprintf(out, "  %s", bracket);
+        for (const char *before = ""; row && is_of(row, sweep, bracket); row = json_array_get(rungs, ++i)) {
+            const json_t *best = json_object_get(row, "best");
+            fprintf(out, "%s rung %lld (step %lld): %lld of %lld went on, best ", before, number(row, "rung"),
+                    number(row, "step"), number(row, "kept"), number(row, "reached"));
+            if (json_is_number(best))
+                fprintf(out, "%.4f", json_number_value(best));
+            else
+                fputs("not finite", out);
+            before = ";";
+        }
+        fclose(out);
         add(l, line);
+    }
 }
 
 static bool goes_on(const json_t *sweep)
