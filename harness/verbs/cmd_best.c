@@ -13,8 +13,9 @@
 #include "harness/verbs/result_verb.h"
 
 struct setting {
-    int group, part, runs, done, paused, diverged;
-    struct summary loss; /* of the runs that are done with a finite loss */
+    int group, other; /* other: the last group that has its runs too, at another point of the grid; itself: none */
+    int part, runs, done, paused, diverged, left; /* left: none of these three */
+    struct summary loss;                          /* of the runs that are done with a finite loss */
 };
 
 struct best {
@@ -80,40 +81,74 @@ static int better(const void *left, const void *right)
     return a->group - b->group;
 }
 
-static int read_settings(struct best *b, struct error *err)
+/* Which setting has taken the run of row r, of those in the same part; NULL: none. A run that is the same at several
+ * points of the grid, as a baseline is, stands in a group for each of them. */
+static struct setting *taken_by(const struct best *b, const struct result_rows *rows, const int *taken, int r, int part)
+{
+    for (int q = 0; q < r; q++)
+        if (taken[q] >= 0 && b->settings[taken[q]].part == part &&
+            strcmp(result_text(rows, q, 5), result_text(rows, r, 5)) == 0)
+            return &b->settings[taken[q]];
+    return NULL;
+}
+
+static void add_run(struct setting *s, const struct result_rows *rows, int r, double *losses)
+{
+    const char *state = result_text(rows, r, 1);
+    const double loss = result_number(rows, r, 2);
+    const bool done = state && strcmp(state, "done") == 0 && result_number(rows, r, 3) > 0;
+    const bool diverged = (done && !isfinite(loss)) || result_number(rows, r, 4) > 0;
+    const bool paused = state && strcmp(state, "paused") == 0;
+    s->runs++;
+    s->done += done;
+    s->diverged += diverged;
+    s->paused += paused;
+    s->left += !done && !paused && !diverged;
+    if (done && isfinite(loss))
+        losses[s->loss.n++] = loss;
+}
+
+/* That of the group that row *r begins with; *r is then behind it. */
+static void read_setting(struct best *b, const struct result_rows *rows, int *r, int *taken, double *losses)
 {
     const struct result_groups *g = &b->verb.from.groups;
+    const int group = (int)result_number(rows, *r, 0);
+    struct setting s = {.group = group, .other = group, .part = b->parts};
+    for (int i = 0; i < b->count; i++)
+        if (same_part(b, &g->group[b->settings[i].group], &g->group[group]))
+            s.part = b->settings[i].part;
+    for (; *r < rows->rows && (int)result_number(rows, *r, 0) == group; ++*r) {
+        struct setting *owner = taken_by(b, rows, taken, *r, s.part);
+        taken[*r] = owner ? -1 : b->count;
+        if (owner)
+            owner->other = group;
+        else
+            add_run(&s, rows, *r, losses);
+    }
+    if (s.runs == 0)
+        return;
+    s.loss = statistics_summary(losses, s.loss.n);
+    b->parts += s.part == b->parts;
+    b->settings[b->count++] = s;
+}
+
+static int read_settings(struct best *b, struct error *err)
+{
     struct result_rows rows;
     int status = result_query(&rows, b->verb.store, "the losses",
                               "SELECT grp, state, max(val_loss) AS loss, max(val_loss_raw IS NOT NULL) AS ended, "
                               "state = 'failed' AND (SELECT cause FROM attempt a WHERE a.run = m.run ORDER BY attempt "
-                              "DESC LIMIT 1) = 'diverged' AS diverged FROM run_shown m GROUP BY grp, run ORDER BY grp",
+                              "DESC LIMIT 1) = 'diverged' AS diverged, run FROM run_shown m GROUP BY grp, run "
+                              "ORDER BY grp, run",
                               NULL, err);
     if (status)
         return status;
     double *losses = memory_alloc((size_t)rows.rows + 1, sizeof *losses);
-    b->settings = memory_alloc((size_t)g->count + 1, sizeof *b->settings);
-    for (int r = 0; r < rows.rows;) {
-        const int group = (int)result_number(&rows, r, 0);
-        struct setting s = {.group = group, .part = b->parts};
-        for (; r < rows.rows && (int)result_number(&rows, r, 0) == group; r++) {
-            const char *state = result_text(&rows, r, 1);
-            const double loss = result_number(&rows, r, 2);
-            const bool done = state && strcmp(state, "done") == 0 && result_number(&rows, r, 3) > 0;
-            s.runs++;
-            s.done += done;
-            s.diverged += (done && !isfinite(loss)) || result_number(&rows, r, 4) > 0;
-            s.paused += state && strcmp(state, "paused") == 0;
-            if (done && isfinite(loss))
-                losses[s.loss.n++] = loss;
-        }
-        s.loss = statistics_summary(losses, s.loss.n);
-        for (int i = 0; i < b->count; i++)
-            if (same_part(b, &g->group[b->settings[i].group], &g->group[group]))
-                s.part = b->settings[i].part;
-        b->parts += s.part == b->parts;
-        b->settings[b->count++] = s;
-    }
+    int *taken = memory_alloc((size_t)rows.rows + 1, sizeof *taken);
+    b->settings = memory_alloc((size_t)b->verb.from.groups.count + 1, sizeof *b->settings);
+    for (int r = 0; r < rows.rows;)
+        read_setting(b, &rows, &r, taken, losses);
+    free(taken);
     free(losses);
     result_rows_fini(&rows);
     qsort(b->settings, (size_t)b->count, sizeof *b->settings, better);
@@ -169,8 +204,8 @@ static int print_settings(const struct best *b, enum listing_format format, stru
         listing_integer(t, of);
         if (sizes)
             listing_text(t, group->size);
-        for (int k = 0; k < g->key_count; k++)
-            listing_text(t, group->values[k]);
+        for (int k = 0; k < g->key_count; k++) /* blank where it stands for several values, as a baseline does */
+            listing_text(t, strcmp(group->values[k], g->group[s->other].values[k]) == 0 ? group->values[k] : NULL);
         number(t, format, s->loss.mean, 4);
         number(t, format, statistics_half_width(&s->loss, 0.95), 4);
         listing_integer(t, s->done);
@@ -187,7 +222,7 @@ static void print_notes(const struct best *b)
     int left = 0, most = 1, paused = 0, partly = 0, diverged = 0;
     for (int i = 0; i < b->count; i++) {
         const struct setting *s = &b->settings[i];
-        left += s->runs - s->done - s->paused - s->diverged;
+        left += s->left;
         paused += s->paused;
         diverged += s->diverged > 0;
         partly += s->paused > 0 && s->loss.n > 0;
@@ -205,8 +240,9 @@ static void print_notes(const struct best *b)
                    ? "; where only some seeds of a setting were, the others were the better ones, and so is their "
                      "mean"
                    : "");
-    printf("the best of many settings looks better than it is, since the same validation text chose it%s\n",
-           most == 1 ? "; run it again with other seeds" : "");
+    if (b->count > b->parts)
+        printf("the best of many settings looks better than it is, since the same validation text chose it%s\n",
+               most == 1 ? "; run it again with other seeds" : "");
 }
 
 static int best_exec(int argc, char **argv, struct error *err)

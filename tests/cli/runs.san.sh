@@ -32,6 +32,12 @@ check 'blank where a run stands for several values' same "$first,baseline,,0,don
 check 'its losses are those of the database' same \
     "$(value "SELECT (SELECT ce FROM step WHERE run = id ORDER BY step DESC LIMIT 1) || ',' || val_loss FROM run WHERE id = '$first'")" \
     "\"$(grep "^$first" "$T/runs" | cut -d, -f8,9)\""
+check 'best ranks the settings of each variant, seeds together' same 'all,1,2;all,2,2;baseline,1,1;' \
+    "$("$TAPER" best tiny --csv | tail -n +2 | tr -d '\r' | cut -d, -f1-3 | sort | tr '\n' ';')"
+check 'the best of many is said to look better than it is' bash -c '"$TAPER" best tiny | grep -q "best of many settings"'
+check 'which the only one does not' bash -c '! "$TAPER" best tiny --where variant=baseline | grep -q "best of many settings"'
+check 'one that diverged has no rank, and is said' bash -c '"$TAPER" best bad > "$1" && ! grep -q "^default" "$1" &&
+    grep -qx "1 setting with a run that diverged, left out" "$1" && ! grep -q "not done" "$1"' - "$T/best"
 check '--where chooses' same 2 "$("$TAPER" runs tiny --csv --where gate.end=70% --where variant=all | tail -n +2 | wc -l)"
 check 'JSON has the same' bash -c '"$TAPER" runs tiny --json | grep -q "\"gate.end\":\"70%\",\"seed\":1,\"state\":\"done\""'
 check 'without a sweep those of all, and why one failed' bash -c '"$TAPER" runs > "$1" && cat "$1" && head -1 "$1" | grep -q sweep &&
